@@ -1,0 +1,3 @@
+//! `statectl`: a declarative desired-state runner for Helm releases.
+
+pub mod value;

@@ -1,0 +1,3 @@
+//! The `statectl` binary.
+
+fn main() {}
