@@ -1,3 +1,6 @@
 //! `statectl`: a declarative desired-state runner for Helm releases.
 
+pub mod failure;
 pub mod value;
+
+pub mod model;
