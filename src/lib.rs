@@ -4,3 +4,5 @@ pub mod failure;
 pub mod value;
 
 pub mod model;
+
+pub mod cluster;
