@@ -1,8 +1,11 @@
 //! `statectl`: a declarative desired-state runner for Helm releases.
 
 pub mod failure;
+pub mod text;
 pub mod value;
 
 pub mod model;
+
+pub mod dsf;
 
 pub mod cluster;

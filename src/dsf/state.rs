@@ -1,0 +1,426 @@
+//! The desired state after every rule of the file was applied.
+//!
+//! Every default is filled in: an `Option` here means "there is none", never "use the default". Knows nothing
+//! of file syntax; positions are kept only to be shown.
+
+use crate::model::ReleaseKey;
+use crate::text::Location;
+use crate::value::Map;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything that the desired-state files of one run ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DesiredState {
+    /// The owner of these releases, stored with each of them as Helmsman stores it.
+    pub context: String,
+    /// Free text for people.
+    pub metadata: BTreeMap<String, String>,
+    /// How a run behaves.
+    pub settings: Settings,
+    /// The declared namespaces by name. `kube-system` is added when a release lives there, as in Helmsman.
+    pub namespaces: BTreeMap<String, Namespace>,
+    /// The chart repositories by name.
+    pub repositories: BTreeMap<String, Repository>,
+    /// The releases in the order of the files. Their keys are unique.
+    pub releases: Vec<Release>,
+}
+
+impl DesiredState {
+    /// Returns the release with this identity.
+    pub fn release(&self, key: &ReleaseKey) -> Option<&Release> {
+        self.releases.iter().find(|release| release.key == *key)
+    }
+
+    /// Tells whether no operation at all is allowed on a release: because of itself or its namespace.
+    pub fn is_protected(&self, release: &Release) -> bool {
+        release.protected || self.namespaces.get(&release.key.namespace).is_some_and(|space| space.protected)
+    }
+
+    /// Returns the edges between releases in the order of the file. Both ends exist, and there is no cycle.
+    pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
+        self.releases.iter().flat_map(|release| {
+            release.needs.iter().map(|need| Edge {
+                dependant: &release.key,
+                needed: &need.release,
+                when: need.when,
+            })
+        })
+    }
+}
+
+/// `dependant` starts after `needed` is in the state `when`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge<'a> {
+    /// The release that waits.
+    pub dependant: &'a ReleaseKey,
+    /// The release that is waited for.
+    pub needed: &'a ReleaseKey,
+    /// What is waited for.
+    pub when: NeedWhen,
+}
+
+/// How a run behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The kubeconfig context; none: in-cluster, else the kubeconfig's current context.
+    pub kube_context: Option<String>,
+    /// The only cluster that may be touched.
+    pub expect_cluster: ExpectCluster,
+    /// Releases at once inside a batch, at least 1.
+    pub parallel: usize,
+    /// How a run keeps others out.
+    pub lock: Lock,
+    /// How long a run waits for a lock that another one holds.
+    pub lock_wait: Duration,
+    /// What is done about interrupted runs.
+    pub recover: Recover,
+    /// Silence after which the holder of a lease counts as dead.
+    pub lease_duration: Duration,
+    /// Age at which a pending revision of plain Helm counts as dead.
+    pub foreign_pending_after: Patience,
+    /// What recovery does when it cannot prove that all was done.
+    pub on_interrupted: OnInterrupted,
+    /// Whether a record that was taken over from a foreign holder is made immutable.
+    pub fence_taken_over: bool,
+    /// What happens to the other releases when one fails.
+    pub on_error: OnError,
+    /// How many releases of this context one run may remove without further consent.
+    pub max_prune: MaxPrune,
+    /// Whether removals run in reverse order of priority.
+    pub reverse_delete: bool,
+}
+
+/// Facts that the cluster must match before anything else is read. All given ones must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpectCluster {
+    /// The URL of the API server.
+    pub server: Option<String>,
+    /// The uid of the namespace `kube-system`.
+    pub uid: Option<String>,
+    /// The kubeconfig context.
+    pub context: Option<String>,
+}
+
+/// How a run keeps others out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// A `coordination.k8s.io` Lease.
+    Lease,
+    /// A Secret, for clusters where leases may not be written.
+    Secret,
+    /// No lock.
+    None,
+}
+
+/// What is done about interrupted runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recover {
+    /// Finish or undo them.
+    Auto,
+    /// Show them.
+    Report,
+    /// Leave them.
+    Off,
+}
+
+/// What recovery does when it cannot prove that all was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnInterrupted {
+    /// Apply again.
+    RollForward,
+    /// Return to the last good revision.
+    Rollback,
+}
+
+/// How long something is waited for before it counts as dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It counts as dead after this time.
+    For(Duration),
+    /// It never does.
+    Forever,
+}
+
+/// What happens to the other releases when one fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// Those that do not depend on it go on.
+    Continue,
+    /// Nothing new is started.
+    Stop,
+}
+
+/// How many releases of this context one run may remove without further consent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxPrune {
+    /// A number of releases.
+    Count(usize),
+    /// A share of the releases of this context, 0 to 100; three always pass.
+    Percent(u8),
+}
+
+/// A declared namespace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Namespace {
+    /// Whether no operation is allowed on the releases in it.
+    pub protected: bool,
+    /// Labels to set.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations to set.
+    pub annotations: BTreeMap<String, String>,
+    /// Where it is declared; none for `kube-system` when it is only used.
+    pub origin: Option<Location>,
+}
+
+/// A chart repository.
+#[derive(Clone, PartialEq)]
+pub struct Repository {
+    /// The base URL, which may hold a user name and a password.
+    pub url: String,
+    /// Where it is declared.
+    pub origin: Location,
+}
+
+impl fmt::Debug for Repository {
+    /// Leaves the URL out: it may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Repository").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// One wanted release.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Release {
+    /// Its identity.
+    pub key: ReleaseKey,
+    /// The key of its entry below `apps`.
+    pub app: String,
+    /// Where that entry starts.
+    pub origin: Location,
+    /// Where each key of the entry was given, for messages. Keys that nobody gave are missing.
+    pub origins: BTreeMap<String, Location>,
+    /// Whether the release should exist.
+    pub enabled: bool,
+    /// Free text for people.
+    pub description: String,
+    /// The group for `--group`.
+    pub group: Option<String>,
+    /// Labels for `-l` selectors.
+    pub labels: BTreeMap<String, String>,
+    /// The chart.
+    pub chart: Chart,
+    /// What the chart is rendered with.
+    pub values: Values,
+    /// The batch: lower ones run first.
+    pub priority: i64,
+    /// Releases that must be there first.
+    pub needs: Vec<Need>,
+    /// Whether readiness gates the batch.
+    pub wait: bool,
+    /// The longest time for one operation on the release.
+    pub timeout: Duration,
+    /// Revisions that are kept, at least 1.
+    pub max_history: usize,
+    /// Whether chart hooks are left out.
+    pub no_hooks: bool,
+    /// Whether the chart's tests run after an install or upgrade.
+    pub test: bool,
+    /// What happens to the custom resource definitions in the chart's `crds` folder.
+    pub crds: Crds,
+    /// What happens to a release whose install or upgrade failed.
+    pub on_failure: OnFailure,
+    /// Whether no operation at all is allowed.
+    pub protected: bool,
+    /// Guards that a decision about this release may pass.
+    pub force: BTreeSet<ForceKind>,
+    /// Objects that may lose their data.
+    pub allow_data_loss: Vec<ObjectName>,
+    /// What happens when this entry leaves the file.
+    pub on_remove: OnRemove,
+    /// Whether existing objects or releases that are not ours may be taken over.
+    pub adopt: Adopt,
+    /// Objects that are made once and then left alone.
+    pub create_only: Vec<ObjectName>,
+}
+
+/// Which chart, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// Where the chart is.
+    pub source: ChartSource,
+    /// Which version.
+    pub version: ChartVersion,
+}
+
+/// Where a chart is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChartSource {
+    /// A folder or archive on this machine.
+    Local(PathBuf),
+    /// A chart of a declared repository.
+    Repository {
+        /// The name of the repository.
+        repository: String,
+        /// The name of the chart in it.
+        chart: String,
+    },
+    /// A chart in an OCI registry, `oci://…`.
+    Oci(String),
+    /// An archive behind an `http` or `https` URL.
+    Url(String),
+}
+
+/// Which version of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChartVersion {
+    /// The version that is found; only for charts on this machine.
+    Any,
+    /// The newest version.
+    Latest,
+    /// An exact version or a constraint.
+    Matching(String),
+}
+
+/// What a chart is rendered with; later fields win over earlier ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values {
+    /// Values files, later ones win.
+    pub files: Vec<PathBuf>,
+    /// Values in the desired-state file itself.
+    pub inline: Map,
+    /// `--set` entries: the text decides the type.
+    pub set: Vec<SetEntry>,
+    /// `--set-string` entries.
+    pub set_string: Vec<SetEntry>,
+    /// `--set-file` entries.
+    pub set_file: Vec<SetFile>,
+}
+
+/// One value at a path of the `--set` language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetEntry {
+    /// The path, with dots between its parts.
+    pub path: String,
+    /// The value as text. Commas in it are plain characters, as in Helmsman.
+    pub text: String,
+}
+
+/// One value that is the content of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetFile {
+    /// The path, with dots between its parts.
+    pub path: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// A release that must be there first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The needed release.
+    pub release: ReleaseKey,
+    /// What is waited for.
+    pub when: NeedWhen,
+    /// Where the need is stated.
+    pub origin: Location,
+}
+
+/// The state of a needed release that lets the dependant start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NeedWhen {
+    /// Its objects are ready.
+    Ready,
+    /// Its objects are applied.
+    Applied,
+    /// It has a record.
+    Exists,
+}
+
+/// What happens to custom resource definitions in the chart's `crds` folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crds {
+    /// Missing ones are created, as Helm does.
+    Create,
+    /// They are created and updated.
+    Upgrade,
+    /// They are left alone.
+    Skip,
+}
+
+/// What happens to a release whose install or upgrade failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It stays as it is.
+    Keep,
+    /// The last good revision is restored.
+    Rollback,
+}
+
+/// A guard that a decision may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForceKind {
+    /// An object is deleted and created again.
+    Replace,
+    /// The release is uninstalled and installed again.
+    Reinstall,
+    /// The release goes to another namespace.
+    Move,
+    /// An uninstall that was interrupted is finished.
+    FinishUninstall,
+    /// A rollback deletes objects that the newer revision made.
+    RollbackDelete,
+    /// Objects with data are removed because the chart no longer has them.
+    PruneStateful,
+}
+
+impl ForceKind {
+    /// Every kind, which is what `force = true` means.
+    pub const ALL: [ForceKind; 6] = [
+        ForceKind::Replace,
+        ForceKind::Reinstall,
+        ForceKind::Move,
+        ForceKind::FinishUninstall,
+        ForceKind::RollbackDelete,
+        ForceKind::PruneStateful,
+    ];
+}
+
+/// Names an object of a release: its kind, written `Kind` or `Kind.group`, and its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// The kind, with its API group where the kind alone is not enough.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+/// What happens when the entry of a release leaves the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnRemove {
+    /// The release is uninstalled.
+    Uninstall,
+    /// The release stays and belongs to nobody.
+    Orphan,
+    /// A person decides.
+    Ask,
+}
+
+/// Whether existing objects or releases that are not ours may be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopt {
+    /// Never.
+    Never,
+    /// Those that belong to nobody.
+    Unowned,
+    /// Those of another owner too.
+    Any,
+}
