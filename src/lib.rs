@@ -6,6 +6,8 @@ pub mod value;
 
 pub mod model;
 
+pub mod template;
+
 pub mod dsf;
 
 pub mod cluster;
