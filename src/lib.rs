@@ -10,4 +10,6 @@ pub mod template;
 
 pub mod dsf;
 
+pub mod history;
+
 pub mod cluster;

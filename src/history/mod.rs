@@ -1,0 +1,30 @@
+//! Helm's release history: the only module that knows how Helm stores releases.
+//!
+//! A release is a list of records, one Secret (or ConfigMap) per revision, each with the whole release as
+//! compressed JSON. This module reads and writes those objects as plain JSON and does the arithmetic of
+//! revisions. It knows no cluster client, no clock and no plan; times are parameters.
+//!
+//! The rules are Helm 4's (`pkg/storage`, `pkg/release/v1`); what readers of both Helm versions tolerate is
+//! tolerated here, and fields this module does not know survive a read–write round trip.
+
+mod json;
+mod labels;
+mod payload;
+mod record;
+mod release;
+mod revisions;
+mod time;
+
+pub use json::{FieldError, JsonMap};
+pub use labels::{CONTEXT_LABEL, context_of, labels_for, user_labels};
+pub use payload::{PayloadError, RECORD_LIMIT};
+pub use record::{
+    DecodeError, Record, Storage, TooLarge, Undecodable, decode, new_object, object_name, parse_object_name,
+    updated_object,
+};
+pub use release::{Chart, File, Hook, HookRun, Info, Phase, Release, Status, decode_release, encode_release};
+pub use revisions::{History, group};
+pub use time::Time;
+
+#[cfg(test)]
+mod tests;
