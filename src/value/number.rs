@@ -5,9 +5,26 @@
 
 /// The shortest decimal digits of a finite number and its decimal exponent (`d.ddd × 10^exponent`).
 fn shortest_digits(number: f64) -> (String, i32) {
-    let text = format!("{:e}", number.abs());
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
-    (mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
+    let number = number.abs();
+    let text = format!("{number:e}");
+    let (mantissa, exponent) = split_exponent(&text);
+    if number.fract() == 0.0 || mantissa.ends_with(['0', '2', '4', '6', '8']) {
+        return (mantissa.replace('.', ""), exponent);
+    }
+    // Two shortest forms can be equally near (309.453125 as a 32-bit number). Rust then takes the upper one
+    // and Go the even one, which is what rounding to that many digits gives.
+    let decimals = mantissa.len().saturating_sub(2);
+    let rounded = format!("{number:.decimals$e}");
+    if rounded.parse() == Ok(number) {
+        let (mantissa, exponent) = split_exponent(&rounded);
+        return (mantissa.replace('.', ""), exponent);
+    }
+    (mantissa.replace('.', ""), exponent)
+}
+
+fn split_exponent(text: &str) -> (&str, i32) {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    (mantissa, exponent.parse().unwrap_or(0))
 }
 
 fn special(number: f64) -> Option<&'static str> {
@@ -47,8 +64,22 @@ pub fn format_f(number: f64) -> String {
     if let Some(text) = special(number) {
         return text.to_owned();
     }
-    // Rust's Display never uses an exponent and prints the shortest digits; `-0` keeps its sign as in Go.
-    format!("{number}")
+    if number.fract() == 0.0 {
+        // Rust's Display never uses an exponent; `-0` keeps its sign as in Go.
+        return format!("{number}");
+    }
+    let (digits, exponent) = shortest_digits(number);
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    match usize::try_from(exponent) {
+        Ok(power) => {
+            let (whole, fraction) = digits.split_at_checked(power + 1).unwrap_or((digits.as_str(), "0"));
+            format!("{sign}{whole}.{fraction}")
+        }
+        Err(_) => {
+            let zeros = usize::try_from(-1 - i64::from(exponent)).unwrap_or(0);
+            format!("{sign}0.{}{digits}", "0".repeat(zeros))
+        }
+    }
 }
 
 /// Returns the number as Go's `encoding/json` writes it, or nothing for NaN and infinities, which it refuses.
@@ -87,6 +118,8 @@ mod tests {
             (1_234_567.89, "1.23456789e+06", "1234567.89"),
             (12_345_678.0, "1.2345678e+07", "12345678"),
             (123_456.789, "123456.789", "123456.789"),
+            (1_135.117_736_816_406_2, "1135.1177368164062", "1135.1177368164062"),
+            (11_489_577.512_695_312, "1.1489577512695312e+07", "11489577.512695312"),
             (1e20, "1e+20", "100000000000000000000"),
             (1e21, "1e+21", "1e+21"),
             (1e100, "1e+100", "1e+100"),

@@ -1,0 +1,8 @@
+//! Behaviours of Go's standard library (and of small Go libraries) that rendered output depends on.
+//!
+//! Every function here answers as its Go namesake does, on bytes where a Go string may hold any bytes.
+//! Nothing here knows templates, charts or Kubernetes; time, zone and randomness are parameters.
+
+pub mod strconv;
+pub mod unicode;
+pub mod utf8;
