@@ -1,0 +1,243 @@
+# Shared by scripts/cluster and scripts/tools: messages, pinned versions, Go builds.
+# Sourced, never run.
+# shellcheck shell=bash
+
+SCRIPTS_DIR=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+REPO_DIR=$(dirname -- "$SCRIPTS_DIR")
+
+# One folder of binaries may serve several clones on a machine, so it can be moved out of this one.
+TOOLS_DIR=${STATECTL_TOOLS_DIR:-$REPO_DIR/.cache/tools}
+# shellcheck disable=SC2034 # read by the script that sources this file
+CLUSTERS_DIR=${STATECTL_CLUSTER_DIR:-$REPO_DIR/.cluster}
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    printf 'error: %s\n' "$1" >&2
+    shift
+    for line in "$@"; do printf 'hint: %s\n' "$line" >&2; done
+    exit 1
+}
+
+# need PROGRAM WHAT-IT-IS-FOR INSTALL-HINT
+need() {
+    command -v "$1" >/dev/null 2>&1 || die "\`$1\` is not on PATH; it is needed $2" "$3"
+}
+
+# The folder is made before it is resolved: a relative override must mean the same folder
+# after we change directory, and the printed paths are promised to be absolute.
+absolute_dir() {
+    mkdir -p -- "$1" && (cd -- "$1" && pwd -P)
+}
+
+# pinned FOLDER MODULE: the version that scripts/gomod/FOLDER/go.mod requires.
+pinned() {
+    awk -v module="$2" '
+        $1 == "require" && $2 == module { print $3; exit }
+        $1 == module && $2 ~ /^v/       { print $2; exit }
+    ' "$SCRIPTS_DIR/gomod/$1/go.mod"
+}
+
+# Called only when something has to be built: ready binaries need no Go at all.
+need_go() {
+    need go "to build $1 from Go modules" \
+        "install Go 1.26 or later from https://go.dev/dl/"
+    local have major minor
+    have=$(cd / && GOFLAGS='' go env GOVERSION)
+    IFS=. read -r major minor _ <<<"${have#go}"
+    minor=${minor%%[!0-9]*}
+    if ((major < 1 || (major == 1 && ${minor:-0} < 26))); then
+        die "Go is $have, but building $1 needs Go 1.26 or later" \
+            "install a newer Go from https://go.dev/dl/, or set GOTOOLCHAIN=auto"
+    fi
+}
+
+# The environment of every go call. GOFLAGS and GOWORK of the caller are left out, because
+# another set of flags would rebuild everything, and a go.work above us would add modules.
+run_go() {
+    GOFLAGS='' GOWORK=off CGO_ENABLED=0 go "$@"
+}
+
+# build_into DIR MODULE-DIR LDFLAGS PACKAGE…: compiles packages into DIR.
+# All builds share these flags, so that the Go build cache serves every one of them.
+build_into() {
+    local out=$1 module=$2 ldflags=$3
+    shift 3
+    mkdir -p -- "$out"
+    (cd -- "$module" && run_go build -mod=readonly -trimpath -buildvcs=false \
+        -ldflags "-s -w $ldflags" -o "$out/" "$@") >&2
+}
+
+# with_lock FILE COMMAND…: runs the command while nobody else holds FILE.
+# The command does not see the descriptor: a daemon started by it would keep the lock for life.
+with_lock() {
+    local file=$1 fd
+    shift
+    mkdir -p -- "$(dirname -- "$file")"
+    exec {fd}>>"$file"
+    if ! flock --nonblock "$fd"; then
+        say "waiting for another process that holds $file"
+        flock "$fd"
+    fi
+    # eval, because a redirection written {fd}>&- would close it for this shell too.
+    eval '"$@" '"$fd>&-"
+    exec {fd}>&-
+}
+
+# check_version BINARY EXPECTED-TEXT ARGUMENT…: a binary that cannot say its version was
+# linked wrongly, and kubectl or Helm would fail on it much later with an obscure message.
+check_version() {
+    local binary=$1 expected=$2 got
+    shift 2
+    got=$("$binary" "$@" 2>&1) || die "\`$(basename -- "$binary") $*\` failed: $got"
+    [[ $got == *"$expected"* ]] ||
+        die "\`$(basename -- "$binary") $*\` does not name version $expected: $got"
+}
+
+# --- Kubernetes, etcd, kwok, Helm -----------------------------------------------------------
+
+KUBE_PARTS=(kube-apiserver kube-controller-manager kube-scheduler kubectl)
+
+kubernetes_dir() { printf '%s/kubernetes-%s\n' "$TOOLS_DIR" "$1"; }
+
+kubernetes_ldflags() {
+    local version=$1 major minor package flags=''
+    IFS=. read -r major minor _ <<<"${version#v}"
+    # Without these the server calls itself v0.0.0-master+$Format:%H$, which no client can parse.
+    for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+        flags+=" -X $package.gitVersion=$version -X $package.gitMajor=$major -X $package.gitMinor=$minor"
+    done
+    printf '%s\n' "$flags"
+}
+
+# kubernetes_module VERSION: prints the folder with a go.mod for that version. The pinned
+# version is committed; for another one it is derived, since the staging modules that have
+# to be replaced differ from minor to minor.
+kubernetes_module() {
+    local version=$1 dir source
+    if [[ $version == "$(pinned kubernetes k8s.io/kubernetes)" ]]; then
+        printf '%s\n' "$SCRIPTS_DIR/gomod/kubernetes"
+        return
+    fi
+    dir=$TOOLS_DIR/gomod/kubernetes-$version
+    if [[ ! -e $dir/go.sum ]]; then
+        say "writing a go.mod for Kubernetes $version"
+        source=$(cd / && run_go mod download -json "k8s.io/kubernetes@$version" |
+            sed -n 's/^[[:space:]]*"GoMod": "\(.*\)",*$/\1/p')
+        [[ -n $source ]] || die "Go found no module k8s.io/kubernetes@$version"
+        rm -rf -- "$dir.new" && mkdir -p -- "$dir.new"
+        {
+            printf 'module statectl/scripts/gomod/kubernetes\n\n'
+            sed -n '/^go /p' "$source"
+            printf '\ntool (\n'
+            printf '\tk8s.io/kubernetes/cmd/%s\n' "${KUBE_PARTS[@]}"
+            printf ')\n\nrequire k8s.io/kubernetes %s\n\nreplace (\n' "$version"
+            sed -n "s|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/.*|\t\1 => \1 v0.${version#v1.}|p" "$source"
+            printf ')\n'
+        } >"$dir.new/go.mod"
+        (cd -- "$dir.new" && run_go mod tidy) >&2 ||
+            die "cannot resolve the modules of Kubernetes $version with $(go env GOVERSION)" \
+                "a later minor may need a later Go: set GOTOOLCHAIN, for example GOTOOLCHAIN=go1.27.3"
+        rm -rf -- "$dir" && mv -- "$dir.new" "$dir"
+    fi
+    printf '%s\n' "$dir"
+}
+
+# build_kubernetes VERSION PART…: puts the missing parts in place.
+build_kubernetes() {
+    local version=$1 dir part module missing=()
+    shift
+    dir=$(kubernetes_dir "$version")
+    for part in "$@"; do [[ -x $dir/$part ]] || missing+=("$part"); done
+    ((${#missing[@]})) || return 0
+    need_go "Kubernetes $version"
+    say "building ${missing[*]} $version (minutes the first time, seconds with a warm Go cache)"
+    module=$(kubernetes_module "$version")
+    build_into "$dir/.new" "$module" "$(kubernetes_ldflags "$version")" \
+        "${missing[@]/#/k8s.io/kubernetes/cmd/}"
+    for part in "${missing[@]}"; do
+        if [[ $part == kubectl ]]; then
+            check_version "$dir/.new/$part" "Client Version: $version" version --client
+        else
+            check_version "$dir/.new/$part" "Kubernetes $version" --version
+        fi
+        # Renamed only when whole and checked: an interrupted build leaves nothing that looks ready.
+        mv -f -- "$dir/.new/$part" "$dir/$part"
+    done
+    rmdir -- "$dir/.new"
+}
+
+etcd_dir() { printf '%s/etcd-%s\n' "$TOOLS_DIR" "$(pinned etcd go.etcd.io/etcd/server/v3)"; }
+
+build_etcd() {
+    local version dir
+    version=$(pinned etcd go.etcd.io/etcd/server/v3)
+    dir=$(etcd_dir)
+    [[ -x $dir/etcd ]] && return
+    need_go "etcd $version"
+    say "building etcd $version"
+    # The command is the module's root package, and a package named `v3` gives a binary `server`.
+    rm -rf -- "$dir/.new"
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/etcd" '' go.etcd.io/etcd/server/v3
+    mv -f -- "$dir/.new"/* "$dir/.new/etcd.checked"
+    check_version "$dir/.new/etcd.checked" "etcd Version: ${version#v}" --version
+    mv -f -- "$dir/.new/etcd.checked" "$dir/etcd"
+    rmdir -- "$dir/.new"
+}
+
+kwok_dir() { printf '%s/kwok-%s\n' "$TOOLS_DIR" "$(pinned kwok sigs.k8s.io/kwok)"; }
+
+KWOK_STAGES=(
+    node/fast/node-initialize.yaml
+    node/heartbeat-with-lease/node-heartbeat-with-lease.yaml
+    pod/fast/pod-ready.yaml
+    pod/fast/pod-complete.yaml
+    pod/fast/pod-delete.yaml
+)
+
+build_kwok() {
+    local version dir source stage
+    version=$(pinned kwok sigs.k8s.io/kwok)
+    dir=$(kwok_dir)
+    # The stage files come from the same module; `stages` is made last and stands for all of it.
+    [[ -x $dir/kwok && -d $dir/stages ]] && return
+    need_go "kwok $version"
+    say "building kwok $version"
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/kwok" \
+        "-X sigs.k8s.io/kwok/pkg/consts.Version=${version#v}" sigs.k8s.io/kwok/cmd/kwok
+    check_version "$dir/.new/kwok" "${version#v}" --version
+    mv -f -- "$dir/.new/kwok" "$dir/kwok"
+    source=$(cd -- "$SCRIPTS_DIR/gomod/kwok" && run_go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)
+    rm -rf -- "$dir/.new/stages" && mkdir -p -- "$dir/.new/stages"
+    for stage in "${KWOK_STAGES[@]}"; do
+        cat -- "$source/kustomize/stage/$stage" >"$dir/.new/stages/$(basename -- "$stage")"
+    done
+    rm -rf -- "$dir/stages" && mv -- "$dir/.new/stages" "$dir/stages"
+    rmdir -- "$dir/.new"
+}
+
+# build_helm 3|4: real Helm, as the yardstick that statectl is compared with.
+build_helm() {
+    local major=$1 module version dir ldflags minor package
+    module=helm.sh/helm/v$major
+    version=$(pinned "helm$major" "$module")
+    dir=$TOOLS_DIR/helm-$version
+    [[ -x $dir/helm ]] && return
+    need_go "Helm $version"
+    say "building Helm $version"
+    ldflags="-X $module/internal/version.version=$version"
+    if [[ $major == 3 ]]; then
+        # Helm 3 releases stamp the Kubernetes minor of their client library; unstamped, charts
+        # rendered offline see v1.20.0. Helm 4 reads it from its build information instead.
+        minor=$(pinned helm3 k8s.io/client-go)
+        minor=${minor#v0.}
+        for package in pkg/chartutil pkg/lint/rules; do
+            ldflags+=" -X $module/$package.k8sVersionMajor=1"
+            ldflags+=" -X $module/$package.k8sVersionMinor=${minor%%.*}"
+        done
+    fi
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/helm$major" "$ldflags" "$module/cmd/helm"
+    check_version "$dir/.new/helm" "$version" version --template '{{.Version}}'
+    mv -f -- "$dir/.new/helm" "$dir/helm"
+    rmdir -- "$dir/.new"
+}
