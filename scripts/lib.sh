@@ -65,7 +65,8 @@ build_into() {
     shift 3
     mkdir -p -- "$out"
     (cd -- "$module" && run_go build -mod=readonly -trimpath -buildvcs=false \
-        -ldflags "-s -w $ldflags" -o "$out/" "$@") >&2
+        -ldflags "-s -w $ldflags" -o "$out/" "$@") >&2 ||
+        die "\`go build $*\` failed" "Go's messages are above; a fetch that failed may work when run again"
 }
 
 # with_lock FILE COMMAND…: runs the command while nobody else holds FILE.
@@ -95,6 +96,10 @@ check_version() {
 }
 
 # --- Kubernetes, etcd, kwok, Helm -----------------------------------------------------------
+#
+# build_X returns at once when its binaries are there. Otherwise build_X_locked looks again,
+# as another process may have built them meanwhile. One lock for each, not one for all: a
+# cluster is not to wait for somebody's Helm.
 
 KUBE_PARTS=(kube-apiserver kube-controller-manager kube-scheduler kubectl)
 
@@ -145,6 +150,15 @@ kubernetes_module() {
 
 # build_kubernetes VERSION PART…: puts the missing parts in place.
 build_kubernetes() {
+    local part
+    for part in "${@:2}"; do
+        [[ -x $(kubernetes_dir "$1")/$part ]] && continue
+        with_lock "$TOOLS_DIR/.kubernetes.lock" build_kubernetes_locked "$@"
+        return
+    done
+}
+
+build_kubernetes_locked() {
     local version=$1 dir part module missing=()
     shift
     dir=$(kubernetes_dir "$version")
@@ -170,10 +184,14 @@ build_kubernetes() {
 etcd_dir() { printf '%s/etcd-%s\n' "$TOOLS_DIR" "$(pinned etcd go.etcd.io/etcd/server/v3)"; }
 
 build_etcd() {
+    [[ -x $(etcd_dir)/etcd ]] || with_lock "$TOOLS_DIR/.etcd.lock" build_etcd_locked
+}
+
+build_etcd_locked() {
     local version dir
     version=$(pinned etcd go.etcd.io/etcd/server/v3)
     dir=$(etcd_dir)
-    [[ -x $dir/etcd ]] && return
+    [[ ! -x $dir/etcd ]] || return 0
     need_go "etcd $version"
     say "building etcd $version"
     # The command is the module's root package, and a package named `v3` gives a binary `server`.
@@ -195,12 +213,16 @@ KWOK_STAGES=(
     pod/fast/pod-delete.yaml
 )
 
+# The stage files come from the same module; `stages` is made last and stands for all of it.
 build_kwok() {
+    [[ -d $(kwok_dir)/stages ]] || with_lock "$TOOLS_DIR/.kwok.lock" build_kwok_locked
+}
+
+build_kwok_locked() {
     local version dir source stage
     version=$(pinned kwok sigs.k8s.io/kwok)
     dir=$(kwok_dir)
-    # The stage files come from the same module; `stages` is made last and stands for all of it.
-    [[ -x $dir/kwok && -d $dir/stages ]] && return
+    [[ ! -d $dir/stages ]] || return 0
     need_go "kwok $version"
     say "building kwok $version"
     build_into "$dir/.new" "$SCRIPTS_DIR/gomod/kwok" \
@@ -216,13 +238,19 @@ build_kwok() {
     rmdir -- "$dir/.new"
 }
 
+helm_dir() { printf '%s/helm-%s\n' "$TOOLS_DIR" "$(pinned "helm$1" "helm.sh/helm/v$1")"; }
+
 # build_helm 3|4: real Helm, as the yardstick that statectl is compared with.
 build_helm() {
+    [[ -x $(helm_dir "$1")/helm ]] || with_lock "$TOOLS_DIR/.helm$1.lock" build_helm_locked "$1"
+}
+
+build_helm_locked() {
     local major=$1 module version dir ldflags minor package
     module=helm.sh/helm/v$major
     version=$(pinned "helm$major" "$module")
-    dir=$TOOLS_DIR/helm-$version
-    [[ -x $dir/helm ]] && return
+    dir=$(helm_dir "$major")
+    [[ ! -x $dir/helm ]] || return 0
     need_go "Helm $version"
     say "building Helm $version"
     ldflags="-X $module/internal/version.version=$version"
