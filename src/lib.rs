@@ -12,6 +12,7 @@ pub mod template;
 
 pub mod dsf;
 
+pub mod health;
 pub mod history;
 
 pub mod cluster;
