@@ -3,9 +3,16 @@
 //! A value is plain data: it knows no YAML, no templates and no Kubernetes. Readers decide how numbers
 //! come out: Helm's own reading turns every number into a [`Value::Float`], `--set` writes [`Value::Int`].
 
+pub mod json;
 pub mod number;
 
 use std::collections::BTreeMap;
+
+/// The deepest nesting that readers build and writers follow.
+///
+/// Go stops at 10,000 levels. Trees are walked recursively all over the program, so the bound is what the
+/// smallest stack of a thread holds with a wide margin; real charts and manifests stay below fifty.
+pub const MAX_DEPTH: usize = 256;
 
 /// A mapping with byte-sorted keys, the order in which Go prints maps and `encoding/json` writes them.
 pub type Map = BTreeMap<String, Value>;
