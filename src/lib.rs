@@ -7,6 +7,7 @@ pub mod value;
 pub mod go;
 pub mod model;
 pub mod semver;
+pub mod yaml;
 
 pub mod template;
 

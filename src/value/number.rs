@@ -46,6 +46,14 @@ pub fn format_g(number: f64) -> String {
     if (-4..6).contains(&exponent) { format_f(number) } else { format_e(number) }
 }
 
+/// Returns `strconv.FormatFloat(number, 'g', -1, 32)`: the shortest digits of the nearest `float32`.
+pub fn format_g32(number: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "rounding to a float32 is what Go does here")]
+    let narrow = number as f32;
+    // The shortest digits of a `float32` are those that Rust prints for it; as a `float64` they print alike.
+    format_g(format!("{narrow:e}").parse().unwrap_or(number))
+}
+
 /// Returns `strconv.FormatFloat(number, 'e', -1, 64)`: at least two digits of exponent, always signed.
 pub fn format_e(number: f64) -> String {
     if let Some(text) = special(number) {

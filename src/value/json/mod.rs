@@ -8,6 +8,7 @@ mod write;
 
 use thiserror::Error;
 
+pub(crate) use read::mismatch;
 pub use read::{from_prefix, from_slice, list_from_slice, map_from_slice};
 pub use write::{Escape, append_string, to_string, to_string_pretty};
 
