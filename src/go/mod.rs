@@ -3,6 +3,7 @@
 //! Every function here answers as its Go namesake does, on bytes where a Go string may hold any bytes.
 //! Nothing here knows templates, charts or Kubernetes; time, zone and randomness are parameters.
 
+pub mod regexp;
 pub mod strconv;
 pub mod unicode;
 pub mod utf8;
