@@ -128,7 +128,7 @@ fn deep_and_large_patterns_end_in_an_answer() {
         assert!(compile(br"^([a-z0-9]{1,63}\.){1,15}x{1000}$").is_ok());
     });
     small_stack.unwrap().join().unwrap();
-    assert_eq!(compile("(\\pL|[^a]){1000}".repeat(40).as_bytes()).unwrap_err().code, ErrorCode::Large);
+    assert_eq!(compile(r"\pL{1000}".repeat(20).as_bytes()).unwrap_err().code, ErrorCode::Large);
 }
 
 #[test]
