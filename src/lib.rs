@@ -16,4 +16,6 @@ pub mod dsf;
 pub mod health;
 pub mod history;
 
+pub mod diff;
+
 pub mod cluster;
