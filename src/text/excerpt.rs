@@ -118,7 +118,9 @@ fn window(line: &str, start: usize, end: usize, hide_rest: bool, width: usize) -
     let marked = keep_start(&marked, width.saturating_sub(2).max(1));
     let left = width.saturating_sub(marked.width());
     let before = keep_end(&before, if before.width() + after.width() <= left { left } else { left / 2 });
-    let after = keep_start(&after, width.saturating_sub(before.width() + marked.width()));
+    let room = width.saturating_sub(before.width() + marked.width());
+    // One ellipsis is enough where nothing of the rest is seen.
+    let after = if room < 2 && marked.ends_with(ELLIPSIS) { String::new() } else { keep_start(&after, room) };
     Window {
         mark_column: before.width(),
         mark_width: marked.width().max(1),
@@ -126,8 +128,9 @@ fn window(line: &str, start: usize, end: usize, hide_rest: bool, width: usize) -
     }
 }
 
-/// Replaces what a terminal would act on: tabs become two spaces, other control characters `?`.
-fn printable(text: &str) -> String {
+/// Replaces what a terminal would act on: tabs become two spaces, other control characters and those that
+/// change the direction of text become `?`.
+pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(4096));
     for c in text.chars() {
         match c {

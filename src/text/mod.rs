@@ -9,7 +9,7 @@ mod suggest;
 mod table;
 mod words;
 
-pub use excerpt::{Excerpt, Piece, Role};
+pub use excerpt::{Excerpt, Piece, Role, printable};
 pub use source::{FileId, Location, Sources, Span};
 pub use suggest::closest;
 pub use table::table;

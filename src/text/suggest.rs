@@ -18,7 +18,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter_map(|candidate| {
             let other = lower(candidate);
             // Dropping a whole one-letter word is no spelling mistake.
-            if other.len() > LONGEST_WORD || letters.len().min(other.len()) < 2 {
+            if letters.len().min(other.len()) < 2 || letters.len().abs_diff(other.len()) > limit {
                 return None;
             }
             let distance = distance(&letters, &other);

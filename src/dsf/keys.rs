@@ -1,0 +1,360 @@
+//! Every key of a desired-state file, and how far it is supported.
+//!
+//! One row per key: the reader, the suggestions and the reference page all work from this table, so a key
+//! changes its status in one place. A key that is not in the table is unknown.
+
+use Section::{App, ExpectCluster, File, Namespace, Need, Object, Settings};
+use Shape::{Anything, Leaf, ListOf, Table, TableOf};
+use Status::{NoEffect, NotYet, Rejected, Supported};
+
+/// A table of the file with keys of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The file itself.
+    File,
+    /// `settings`.
+    Settings,
+    /// `settings.expectCluster`.
+    ExpectCluster,
+    /// `namespaces.NAME`.
+    Namespace,
+    /// `apps.APP`, `defaults` and `appsTemplates.NAME`.
+    App,
+    /// An entry of `apps.APP.needs` in its long form.
+    Need,
+    /// An entry of `apps.APP.createOnly`.
+    Object,
+}
+
+impl Section {
+    /// Every section, in the order of the reference page.
+    pub const ALL: [Section; 7] = [File, Settings, ExpectCluster, Namespace, App, Need, Object];
+
+    /// Returns the place of the section in a file, as it is written in headings and messages.
+    pub fn place(self) -> &'static str {
+        match self {
+            File => "the file",
+            Settings => "settings",
+            ExpectCluster => "settings.expectCluster",
+            Namespace => "namespaces.NAME",
+            App => "apps.APP",
+            Need => "apps.APP.needs[]",
+            Object => "apps.APP.createOnly[]",
+        }
+    }
+}
+
+/// What stands below a key, as far as the table describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A scalar, or a list of scalars.
+    Leaf,
+    /// A table whose keys are free names.
+    Anything,
+    /// A table of this section.
+    Table(Section),
+    /// Free names, each with a table of this section.
+    TableOf(Section),
+    /// A list whose tables are of this section.
+    ListOf(Section),
+}
+
+/// How far a key is supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It does what its summary says.
+    Supported,
+    /// It is accepted and means nothing here, for the given reason.
+    NoEffect(&'static str),
+    /// Its behaviour does not exist yet: an error, so that it is never ignored silently.
+    NotYet,
+    /// It will not be supported, for the given reason.
+    Rejected(&'static str),
+}
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The table it belongs to.
+    pub section: Section,
+    /// Its spelling.
+    pub name: &'static str,
+    /// How far it is supported.
+    pub status: Status,
+    /// Whether Helmsman knows it: such keys may be written in any case, as Helmsman allows.
+    pub helmsman: bool,
+    /// The type of its value.
+    pub kind: &'static str,
+    /// What holds when nobody gives it; empty when there is nothing.
+    pub default: &'static str,
+    /// What it means, in one sentence.
+    pub summary: &'static str,
+    pub(super) shape: Shape,
+    /// Whether its value may be a secret, so that no message may show it.
+    pub(super) secret: bool,
+}
+
+/// Returns the keys of a section in the order of the table.
+pub fn keys_of(section: Section) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.section == section)
+}
+
+/// Returns the key that `name` spells, exactly or, for Helmsman's keys, in another case.
+pub(super) fn find(section: Section, name: &str) -> Option<&'static Key> {
+    keys_of(section)
+        .find(|key| key.name == name)
+        .or_else(|| keys_of(section).find(|key| key.helmsman && key.name.eq_ignore_ascii_case(name)))
+}
+
+/// A value form that is not supported as far as its key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Where it is written.
+    pub place: &'static str,
+    /// How far it is supported.
+    pub status: Status,
+    /// What it means, in one sentence.
+    pub summary: &'static str,
+}
+
+pub(super) const CHART_OCI: Form =
+    Form { place: "chart = \"oci://…\"", status: NotYet, summary: "A chart in an OCI registry." };
+pub(super) const CHART_URL: Form =
+    Form { place: "chart = \"https://…\"", status: NotYet, summary: "A chart archive behind a URL." };
+pub(super) const REMOTE_FILE: Form =
+    Form { place: "a file = \"https://…\"", status: NotYet, summary: "A values file that is downloaded." };
+pub(super) const BUCKET_FILE: Form = Form {
+    place: "a file = \"s3://…\", \"gs://…\", \"az://…\"",
+    status: Rejected("files in buckets are not read; download them before the run"),
+    summary: "A file in a bucket.",
+};
+pub(super) const VARS_REFERENCE: Form =
+    Form { place: "${vars.NAME}", status: NotYet, summary: "A variable of the file's own `vars`." };
+pub(super) const SECRET_REFERENCE: Form =
+    Form { place: "ref+…", status: NotYet, summary: "A reference to a secret, resolved in memory." };
+pub(super) const SSM_REFERENCE: Form = Form {
+    place: "{{ssm: …}}",
+    status: Rejected("parameters of AWS SSM are not read; pass them in environment variables"),
+    summary: "A parameter of AWS SSM.",
+};
+pub(super) const STORAGE_CONFIGMAP: Form = Form {
+    place: "storageBackend = \"configmap\"",
+    status: NotYet,
+    summary: "Release records in ConfigMaps.",
+};
+pub(super) const STORAGE_OTHER: Form = Form {
+    place: "storageBackend = \"sql\"",
+    status: Rejected("release records are kept in `secret` or `configmap` only"),
+    summary: "Release records in a database.",
+};
+
+/// The value forms that have a status of their own.
+pub const FORMS: &[Form] = &[
+    CHART_OCI,
+    CHART_URL,
+    REMOTE_FILE,
+    BUCKET_FILE,
+    VARS_REFERENCE,
+    SECRET_REFERENCE,
+    SSM_REFERENCE,
+    STORAGE_CONFIGMAP,
+    STORAGE_OTHER,
+];
+
+const STR: &str = "text";
+const STRS: &str = "list of text";
+pub(super) const BOOL: &str = "true or false";
+const INT: &str = "whole number";
+const DUR: &str = "seconds or a duration such as \"5m\"";
+const MAP: &str = "table of text";
+const TAB: &str = "table";
+const TABS: &str = "list of tables";
+
+/// A key of Helmsman.
+const fn helmsman(
+    section: Section,
+    name: &'static str,
+    shape: Shape,
+    status: Status,
+    kind: &'static str,
+    default: &'static str,
+    summary: &'static str,
+) -> Key {
+    Key { section, name, status, helmsman: true, kind, default, summary, shape, secret: false }
+}
+
+/// A key of our own.
+const fn ours(
+    section: Section,
+    name: &'static str,
+    shape: Shape,
+    status: Status,
+    kind: &'static str,
+    default: &'static str,
+    summary: &'static str,
+) -> Key {
+    Key { section, name, status, helmsman: false, kind, default, summary, shape, secret: false }
+}
+
+impl Key {
+    const fn secret(mut self) -> Key {
+        self.secret = true;
+        self
+    }
+}
+
+const VAULT: Status = Rejected(
+    "the helm-vault plugin is not used; decrypt with sops, or pass secrets in environment variables",
+);
+const GKMS: Status = Rejected("eyaml with Google KMS is not supported; decrypt with sops instead");
+const BASIC_AUTH: Status = Rejected(
+    "Kubernetes removed user name and password in 1.19; use a kubeconfig, a token or a client certificate",
+);
+
+/// Every key.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    helmsman(File, "context", Leaf, Supported, STR, "default", "The owner of the releases, stored with each of them; one release has one owner."),
+    helmsman(File, "metadata", Anything, Supported, MAP, "", "Free text for people."),
+    ours(File, "imports", Leaf, NotYet, STRS, "", "Files that are merged before this one."),
+    ours(File, "vars", Anything, NotYet, MAP, "", "Variables for `${vars.NAME}`."),
+    ours(File, "environments", Anything, NotYet, TAB, "", "Layers that `--environment` puts over the file."),
+    helmsman(File, "settings", Table(Settings), Supported, TAB, "", "How a run behaves."),
+    ours(File, "defaults", Table(App), Supported, TAB, "", "Keys of an app that hold where an app does not say otherwise."),
+    helmsman(File, "namespaces", TableOf(Namespace), Supported, TAB, "", "The namespaces that apps may use, by name; required. An empty entry is enough."),
+    helmsman(File, "apps", TableOf(App), Supported, TAB, "", "The releases; the key is the release name unless `name` says otherwise."),
+    helmsman(File, "appsTemplates", TableOf(App), Supported, TAB, "", "Tables of app keys that apps take over with `extends`; also a place for YAML anchors."),
+    helmsman(File, "helmRepos", Anything, NotYet, MAP, "", "Chart repositories: name and URL.").secret(),
+    ours(File, "repositories", Anything, NotYet, TAB, "", "Chart repositories that need more than a URL.").secret(),
+    helmsman(File, "preconfiguredHelmRepos", Leaf, NotYet, STRS, "", "Repositories that Helm's own configuration declares."),
+    helmsman(File, "certificates", Anything, NotYet, MAP, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
+    ours(File, "moved", Leaf, NotYet, TABS, "", "Releases that got a new name, namespace or file."),
+
+    helmsman(Settings, "kubeContext", Leaf, Supported, STR, "in-cluster, else the current context", "The kubeconfig context."),
+    ours(Settings, "expectCluster", Table(ExpectCluster), Supported, TAB, "", "What the cluster must match before anything else is read."),
+    ours(Settings, "parallel", Leaf, Supported, INT, "4", "Releases at once inside a batch."),
+    ours(Settings, "timeout", Leaf, Supported, DUR, "5m", "The default of `apps.APP.timeout`."),
+    ours(Settings, "lock", Leaf, Supported, "lease, secret or none", "lease", "How a run keeps others out."),
+    ours(Settings, "lockWait", Leaf, Supported, DUR, "5m", "How long a run waits for a lock that another one holds; 0 means not at all."),
+    ours(Settings, "recover", Leaf, Supported, "auto, report or off", "auto", "What is done about interrupted runs."),
+    ours(Settings, "leaseDuration", Leaf, Supported, DUR, "30s", "Silence after which the holder of a lease counts as dead."),
+    ours(Settings, "foreignPendingAfter", Leaf, Supported, "a duration or never", "2h", "Age at which a pending revision of plain Helm counts as dead."),
+    ours(Settings, "onInterrupted", Leaf, Supported, "roll-forward or rollback", "roll-forward", "What recovery does when it cannot prove that all was done."),
+    ours(Settings, "fenceTakenOver", Leaf, Supported, BOOL, "false", "Makes a record that was taken over from a foreign holder immutable."),
+    ours(Settings, "onFailure", Leaf, Supported, "keep or rollback", "keep", "The default of `apps.APP.onFailure`."),
+    ours(Settings, "onError", Leaf, Supported, "continue or stop", "continue", "What happens to independent releases when one fails."),
+    ours(Settings, "maxPrune", Leaf, Supported, "a number or a percentage", "30%", "How many releases of this context one run may remove without `--allow-prune`."),
+    ours(Settings, "windows", Leaf, NotYet, TABS, "", "Times at which scheduled runs may change something."),
+    helmsman(Settings, "reverseDelete", Leaf, Supported, BOOL, "true (Helmsman: false)", "Removes releases in reverse order of priority."),
+    helmsman(Settings, "globalMaxHistory", Leaf, Supported, INT, "10", "The default of `apps.APP.maxHistory`; 0 means the default."),
+    helmsman(Settings, "globalHooks", Anything, NotYet, TAB, "", "The default of `apps.APP.hooks`."),
+    helmsman(Settings, "storageBackend", Leaf, Supported, "secret", "secret", "Where release records are kept."),
+    helmsman(Settings, "namespaceLabelsAuthoritative", Leaf, NotYet, BOOL, "false", "Removes labels of namespaces that the file does not name."),
+    helmsman(Settings, "skipIgnoredApps", Leaf, NoEffect("releases outside the selection are never listed as changes"), BOOL, "", "Hides releases outside the selection."),
+    helmsman(Settings, "skipPendingApps", Leaf, NotYet, BOOL, "false", "Leaves releases with a pending operation alone."),
+    helmsman(Settings, "slackWebhook", Leaf, NotYet, STR, "", "Where results are posted in Slack.").secret(),
+    helmsman(Settings, "msTeamsWebhook", Leaf, NotYet, STR, "", "Where results are posted in Microsoft Teams.").secret(),
+    helmsman(Settings, "clusterURI", Leaf, NotYet, STR, "", "The API server, for a cluster that no kubeconfig describes."),
+    helmsman(Settings, "bearerToken", Leaf, NotYet, BOOL, "false", "Authenticates with a token."),
+    helmsman(Settings, "bearerTokenPath", Leaf, NotYet, STR, "", "The file that holds the token."),
+    helmsman(Settings, "username", Leaf, BASIC_AUTH, STR, "", "A user name for the API server.").secret(),
+    helmsman(Settings, "password", Leaf, BASIC_AUTH, STR, "", "A password for the API server.").secret(),
+    helmsman(Settings, "eyamlEnabled", Leaf, NotYet, BOOL, "false", "Decrypts secrets files with eyaml."),
+    helmsman(Settings, "eyamlPrivateKeyPath", Leaf, NotYet, STR, "", "The private key of eyaml."),
+    helmsman(Settings, "eyamlPublicKeyPath", Leaf, NotYet, STR, "", "The public key of eyaml."),
+    helmsman(Settings, "eyamlGkms", Leaf, GKMS, BOOL, "", "Decrypts with Google KMS."),
+    helmsman(Settings, "eyamlGkmsProject", Leaf, GKMS, STR, "", "The project of the KMS key."),
+    helmsman(Settings, "eyamlGkmsLocation", Leaf, GKMS, STR, "", "The location of the KMS key."),
+    helmsman(Settings, "eyamlGkmsKeyring", Leaf, GKMS, STR, "", "The ring of the KMS key."),
+    helmsman(Settings, "eyamlGkmsCryptoKey", Leaf, GKMS, STR, "", "The KMS key."),
+    helmsman(Settings, "vaultEnabled", Leaf, VAULT, BOOL, "", "Decrypts with the helm-vault plugin."),
+    helmsman(Settings, "vaultDeliminator", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+    helmsman(Settings, "vaultPath", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+    helmsman(Settings, "vaultMountPoint", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+    helmsman(Settings, "vaultTemplate", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+    helmsman(Settings, "vaultKvVersion", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+    helmsman(Settings, "vaultEnvironment", Leaf, VAULT, STR, "", "A setting of the helm-vault plugin."),
+
+    ours(ExpectCluster, "server", Leaf, Supported, STR, "", "The URL of the API server."),
+    ours(ExpectCluster, "uid", Leaf, Supported, STR, "", "The uid of the namespace `kube-system`."),
+    ours(ExpectCluster, "context", Leaf, Supported, STR, "", "The kubeconfig context."),
+
+    helmsman(Namespace, "protected", Leaf, Supported, BOOL, "false", "Allows no operation on the releases in the namespace."),
+    helmsman(Namespace, "labels", Anything, Supported, MAP, "", "Labels of the namespace."),
+    helmsman(Namespace, "annotations", Anything, Supported, MAP, "", "Annotations of the namespace."),
+    helmsman(Namespace, "limits", Leaf, NotYet, TABS, "", "The LimitRange `limit-range` of the namespace."),
+    helmsman(Namespace, "quotas", Anything, NotYet, TAB, "", "The ResourceQuota `resource-quota` of the namespace."),
+
+    helmsman(App, "name", Leaf, Supported, STR, "the key of the app", "The release name."),
+    helmsman(App, "namespace", Leaf, Supported, STR, "", "The namespace of the release; required."),
+    helmsman(App, "enabled", Leaf, Supported, BOOL, "false", "Whether the release should exist; false uninstalls it."),
+    helmsman(App, "chart", Leaf, Supported, STR, "", "The chart; required. A path is relative to the file that names it."),
+    helmsman(App, "version", Leaf, Supported, STR, "", "The version of the chart, exact or a constraint; required unless the chart is a folder or archive here."),
+    helmsman(App, "description", Leaf, Supported, STR, "", "Free text for people."),
+    helmsman(App, "group", Leaf, Supported, STR, "", "The group for `--group`."),
+    ours(App, "labels", Anything, Supported, MAP, "", "Labels for the selectors of `-l`."),
+    ours(App, "extends", Leaf, Supported, "text or a list of text", "", "Templates of `appsTemplates` that the app starts from; later ones win."),
+    helmsman(App, "valuesFile", Leaf, Supported, STR, "", "A values file, before those of `valuesFiles`."),
+    helmsman(App, "valuesFiles", Leaf, Supported, STRS, "", "Values files; later ones win."),
+    ours(App, "values", Anything, Supported, TAB, "", "Values in the file itself; over `valuesFiles`, under `set`."),
+    helmsman(App, "set", Anything, Supported, MAP, "", "Values as `--set` takes them; nested tables are the parts of a path."),
+    helmsman(App, "setString", Anything, Supported, MAP, "", "The same, always as text."),
+    helmsman(App, "setFile", Anything, Supported, MAP, "", "Values that are the content of a file."),
+    helmsman(App, "secretsFile", Leaf, NotYet, STR, "", "An encrypted values file."),
+    helmsman(App, "secretsFiles", Leaf, NotYet, STRS, "", "Encrypted values files."),
+    helmsman(App, "priority", Leaf, Supported, INT, "0", "The batch: lower ones run first. Helmsman allows no positive number."),
+    ours(App, "needs", ListOf(Need), Supported, "list of NAMESPACE/NAME or of tables", "", "Releases that must be ready before this one starts."),
+    ours(App, "waitFor", Leaf, NotYet, TABS, "", "Objects of the cluster that must be there before this release starts."),
+    helmsman(App, "wait", Leaf, Supported, BOOL, "false", "Whether readiness gates the batch."),
+    helmsman(App, "timeout", Leaf, Supported, DUR, "settings.timeout", "The longest time for one operation; 0 means the default."),
+    ours(App, "ready", Leaf, NotYet, TABS, "", "When objects of unknown kinds are ready."),
+    helmsman(App, "test", Leaf, Supported, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
+    helmsman(App, "maxHistory", Leaf, Supported, INT, "settings.globalMaxHistory", "Revisions that are kept; 0 means the default."),
+    helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
+    helmsman(App, "hooks", Anything, NotYet, TAB, "", "Manifests and commands around an operation."),
+    ours(App, "crds", Leaf, Supported, "create, upgrade or skip", "create", "What happens to the definitions in the chart's `crds` folder."),
+    ours(App, "onFailure", Leaf, Supported, "keep or rollback", "settings.onFailure", "What happens to a release whose install or upgrade failed."),
+    ours(App, "maxFailures", Leaf, NotYet, INT, "", "Scheduled runs hold a release whose same input failed so often."),
+    helmsman(App, "protected", Leaf, Supported, BOOL, "false", "Allows no operation at all; the withheld change is shown."),
+    ours(App, "force", Leaf, Supported, "true, false or a list of kinds", "false", "Lets decisions pass their guard: replace, reinstall, move, finish-uninstall, rollback-delete, prune-stateful."),
+    ours(App, "allowDataLoss", Leaf, Supported, "list of KIND/NAME", "", "Objects that may lose their data."),
+    ours(App, "onRemove", Leaf, Supported, "uninstall, orphan or ask", "uninstall", "What happens when this entry leaves the file; stored with the release."),
+    ours(App, "adopt", Leaf, Supported, "never, unowned or any", "never", "Whether existing objects or releases that are not ours may be taken over."),
+    ours(App, "createOnly", ListOf(Object), Supported, "list of { kind, name }", "", "Objects that are made once and then left alone."),
+    ours(App, "fieldConflicts", Leaf, NotYet, TABS, "", "What happens to fields that another manager owns."),
+    ours(App, "restartOnConfig", Leaf, NotYet, BOOL, "false", "Restarts pods that read a changed ConfigMap or Secret."),
+    ours(App, "ignore", Leaf, NotYet, TABS, "", "Fields that count neither as drift nor as a change."),
+    helmsman(App, "helmFlags", Leaf, NotYet, STRS, "", "Flags of `helm upgrade`."),
+    helmsman(App, "helmDiffFlags", Leaf, NoEffect("differences are made without the helm-diff plugin"), STRS, "", "Flags of `helm diff`."),
+    helmsman(App, "postRenderer", Leaf, NotYet, STR, "", "A program that changes the rendered manifests."),
+
+    ours(Need, "release", Leaf, Supported, "NAMESPACE/NAME", "", "The needed release; required."),
+    ours(Need, "when", Leaf, Supported, "ready, applied or exists", "ready", "What is waited for."),
+    ours(Need, "labels", Leaf, NotYet, "a selector", "", "Every release with these labels, instead of `release`."),
+
+    ours(Object, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough: `Cluster.postgresql.cnpg.io`; required."),
+    ours(Object, "name", Leaf, Supported, STR, "", "The name; required."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_in_the_table_once_whatever_its_case() {
+        for (at, key) in KEYS.iter().enumerate() {
+            let again = KEYS[at + 1..]
+                .iter()
+                .find(|other| other.section == key.section && other.name.eq_ignore_ascii_case(key.name));
+            assert!(again.is_none(), "{} in {}", key.name, key.section.place());
+        }
+    }
+
+    #[test]
+    fn keys_are_found_in_any_case_where_helmsman_does() {
+        assert_eq!(find(App, "valuesfile").map(|key| key.name), Some("valuesFile"));
+        assert_eq!(find(App, "VALUESFILES").map(|key| key.name), Some("valuesFiles"));
+        assert_eq!(find(App, "Needs").map(|key| key.name), None);
+        assert_eq!(find(Settings, "chart").map(|key| key.name), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a person should know about files that are fine.
+
+use crate::text::Location;
+use std::fmt;
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Probably not meant so, or dangerous.
+    Warning,
+}
+
+/// The kind of a note. Its name is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NoteCode {
+    /// A later file replaces a value.
+    Override,
+    /// A later file takes a protection away.
+    Unprotected,
+    /// A key is not spelled as it should be.
+    KeySpelling,
+    /// A key is given twice; the last one counts.
+    DuplicateKey,
+    /// A key does not exist and is ignored.
+    UnknownKey,
+    /// A key means nothing here.
+    NoEffect,
+    /// A value that is not text is taken as text.
+    ReadAsText,
+    /// A release is disabled because nobody says that it should exist.
+    NotEnabled,
+}
+
+impl NoteCode {
+    /// Returns the stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NoteCode::Override => "override",
+            NoteCode::Unprotected => "unprotected",
+            NoteCode::KeySpelling => "key-spelling",
+            NoteCode::DuplicateKey => "duplicate-key",
+            NoteCode::UnknownKey => "unknown-key",
+            NoteCode::NoEffect => "no-effect",
+            NoteCode::ReadAsText => "read-as-text",
+            NoteCode::NotEnabled => "not-enabled",
+        }
+    }
+
+    /// Returns how much notes of this kind matter.
+    pub fn level(self) -> Level {
+        match self {
+            NoteCode::Unprotected | NoteCode::DuplicateKey | NoteCode::UnknownKey => Level::Warning,
+            NoteCode::Override
+            | NoteCode::KeySpelling
+            | NoteCode::NoEffect
+            | NoteCode::ReadAsText
+            | NoteCode::NotEnabled => Level::Info,
+        }
+    }
+}
+
+/// One note. Prints as `file:line:column: path: message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What kind of note.
+    pub code: NoteCode,
+    /// The path of the key.
+    pub path: String,
+    /// What to know. Never a value.
+    pub message: String,
+    /// Where.
+    pub location: Location,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.location)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}

@@ -1,0 +1,120 @@
+//! The shape of a file: exactly the keys that somebody gave, each with its position.
+//!
+//! `None` means "not given". [`super::resolve`] makes the complete state from it.
+
+use super::state::{
+    Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
+    OnRemove, Patience, Recover,
+};
+use super::tree::Text;
+use crate::model::ReleaseKey;
+use crate::text::Span;
+use crate::value::Map;
+use std::time::Duration;
+
+/// A value and where it was given.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) span: Span,
+}
+
+pub(super) type Given<T> = Option<At<T>>;
+
+/// Text by free names, in the order of the file.
+pub(super) type TextMap = Vec<(At<Text>, At<Text>)>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawFile {
+    pub(super) context: Given<Text>,
+    pub(super) metadata: TextMap,
+    pub(super) settings: RawSettings,
+    pub(super) namespaces: RawNamespaces,
+    pub(super) repositories: TextMap,
+    pub(super) apps: Vec<(At<Text>, RawApp)>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) enum RawNamespaces {
+    #[default]
+    Missing,
+    /// Given, but not as a table: a problem of its own.
+    Unreadable,
+    Declared(Vec<(At<Text>, RawNamespace)>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawSettings {
+    pub(super) kube_context: Given<Text>,
+    pub(super) expect_server: Given<Text>,
+    pub(super) expect_uid: Given<Text>,
+    pub(super) expect_context: Given<Text>,
+    pub(super) parallel: Given<i64>,
+    pub(super) timeout: Given<Duration>,
+    pub(super) lock: Given<Lock>,
+    pub(super) lock_wait: Given<Duration>,
+    pub(super) recover: Given<Recover>,
+    pub(super) lease_duration: Given<Duration>,
+    pub(super) foreign_pending_after: Given<Patience>,
+    pub(super) on_interrupted: Given<OnInterrupted>,
+    pub(super) fence_taken_over: Given<bool>,
+    pub(super) on_failure: Given<OnFailure>,
+    pub(super) on_error: Given<OnError>,
+    pub(super) max_prune: Given<MaxPrune>,
+    pub(super) reverse_delete: Given<bool>,
+    pub(super) global_max_history: Given<i64>,
+    pub(super) storage_backend: Given<Text>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawNamespace {
+    pub(super) protected: Given<bool>,
+    pub(super) labels: TextMap,
+    pub(super) annotations: TextMap,
+}
+
+/// An app together with the defaults and templates that it starts from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawApp {
+    /// The position of each given key.
+    pub(super) origins: Vec<(&'static str, Span)>,
+    pub(super) name: Given<Text>,
+    pub(super) namespace: Given<Text>,
+    pub(super) enabled: Given<bool>,
+    pub(super) chart: Given<Text>,
+    pub(super) version: Given<Text>,
+    pub(super) description: Given<Text>,
+    pub(super) group: Given<Text>,
+    pub(super) labels: TextMap,
+    pub(super) values_file: Given<Text>,
+    pub(super) values_files: Vec<At<Text>>,
+    pub(super) values: Map,
+    pub(super) set: TextMap,
+    pub(super) set_string: TextMap,
+    pub(super) set_file: TextMap,
+    pub(super) priority: Given<i64>,
+    pub(super) needs: Vec<RawNeed>,
+    pub(super) wait: Given<bool>,
+    pub(super) timeout: Given<Duration>,
+    pub(super) test: Given<bool>,
+    pub(super) max_history: Given<i64>,
+    pub(super) no_hooks: Given<bool>,
+    pub(super) crds: Given<Crds>,
+    pub(super) on_failure: Given<OnFailure>,
+    pub(super) protected: Given<bool>,
+    pub(super) force: Given<Vec<ForceKind>>,
+    pub(super) allow_data_loss: Vec<ObjectName>,
+    pub(super) on_remove: Given<OnRemove>,
+    pub(super) adopt: Given<Adopt>,
+    pub(super) create_only: Vec<ObjectName>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RawNeed {
+    pub(super) release: At<ReleaseKey>,
+    /// Where it is stated.
+    pub(super) path: String,
+    /// The text that messages may show.
+    pub(super) shown: String,
+    pub(super) when: NeedWhen,
+}

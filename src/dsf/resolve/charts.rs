@@ -1,0 +1,151 @@
+//! Charts and files: which kind of place a text names, and whether something is there.
+
+use super::Resolver;
+use crate::dsf::files::{self, PathKind};
+use crate::dsf::keys;
+use crate::dsf::problems::{Code, Problem};
+use crate::dsf::raw::{At, Given};
+use crate::dsf::state::{Chart, ChartSource, ChartVersion, Repository};
+use crate::dsf::substitute::refused;
+use crate::dsf::tree::Text;
+use crate::text::{Span, closest};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+impl Resolver<'_, '_, '_, '_> {
+    pub(super) fn chart(
+        &mut self,
+        path: &str,
+        app: Span,
+        chart: Given<Text>,
+        version: Given<Text>,
+        enabled: bool,
+        repositories: &BTreeMap<String, Repository>,
+    ) -> Chart {
+        let version = version.filter(|version| !version.value.value.trim().is_empty());
+        let Some(chart) = chart.filter(|chart| !chart.value.value.is_empty()) else {
+            self.problem(Code::MissingKey, path, "`chart` is missing", app);
+            return Chart { source: ChartSource::Local(PathBuf::new()), version: ChartVersion::Any };
+        };
+        let source = self.chart_source(&format!("{path}.chart"), &chart, enabled, repositories);
+        let version = match version {
+            Some(version) if version.value.value.trim() == "latest" => ChartVersion::Latest,
+            Some(version) => ChartVersion::Matching(version.value.value.trim().to_owned()),
+            None => {
+                if !matches!(source, ChartSource::Local(_)) {
+                    let problem = Problem::new(Code::MissingKey, path, "`version` is missing", app);
+                    self.report.problem(problem.hint("only a chart on this machine needs none"));
+                }
+                ChartVersion::Any
+            }
+        };
+        Chart { source, version }
+    }
+
+    fn chart_source(
+        &mut self,
+        path: &str,
+        chart: &At<Text>,
+        enabled: bool,
+        repositories: &BTreeMap<String, Repository>,
+    ) -> ChartSource {
+        let text = &chart.value.value;
+        if text.starts_with("oci://") {
+            self.report.problems.extend(refused(&keys::CHART_OCI, path, chart.span));
+            return ChartSource::Oci(text.clone());
+        }
+        if text.starts_with("https://") || text.starts_with("http://") {
+            self.report.problems.extend(refused(&keys::CHART_URL, path, chart.span));
+            return ChartSource::Url(text.clone());
+        }
+        if let Some((repository, name)) = text.split_once('/')
+            && repositories.contains_key(repository)
+        {
+            return ChartSource::Repository { repository: repository.to_owned(), chart: name.to_owned() };
+        }
+        let Some(local) = self.local_path(path, chart) else { return ChartSource::Local(PathBuf::new()) };
+        if enabled {
+            let shown = chart.value.shown();
+            match self.around.files.kind(&local) {
+                PathKind::File => {}
+                PathKind::Folder if self.around.files.kind(&local.join("Chart.yaml")) == PathKind::File => {}
+                PathKind::Folder => {
+                    let message = format!("the folder `{shown}` has no Chart.yaml");
+                    self.problem(Code::MissingFile, path, message, chart.span);
+                }
+                PathKind::Missing => {
+                    let problem =
+                        Problem::new(Code::MissingFile, path, format!("no chart at `{shown}`"), chart.span);
+                    let hint = missing_chart_hint(text, shown, repositories);
+                    self.report.problem(problem.maybe_hint(hint));
+                }
+                PathKind::Unreadable(why) => {
+                    let message = format!("`{shown}` cannot be read: {why}");
+                    self.problem(Code::MissingFile, path, message, chart.span);
+                }
+            }
+        }
+        ChartSource::Local(local)
+    }
+
+    /// A path relative to the file that names it, or nothing when it may not be used.
+    fn local_path(&mut self, path: &str, file: &At<Text>) -> Option<PathBuf> {
+        if file.value.value.contains('\0') {
+            self.problem(Code::BadValue, path, "a path cannot hold a zero byte", file.span);
+            return None;
+        }
+        let local = files::join((self.around.dir)(file.span), &file.value.value);
+        if self.around.root.is_some_and(|root| !files::is_inside(root, &local)) {
+            let message = format!("`{}` is outside the repository", file.value.shown());
+            let problem = Problem::new(Code::OutsidePath, path, message, file.span);
+            self.report.problem(problem.hint("`--allow-outside-paths` permits it"));
+            return None;
+        }
+        Some(local)
+    }
+
+    pub(super) fn file(&mut self, path: &str, key: &str, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
+        let path = format!("{path}.{key}");
+        let scheme = file.value.value.split_once("://").map(|(scheme, _)| scheme);
+        let form = match scheme {
+            Some("http" | "https") => Some(&keys::REMOTE_FILE),
+            Some("s3" | "gs" | "az") => Some(&keys::BUCKET_FILE),
+            _ => None,
+        };
+        if let Some(problem) = form.and_then(|form| refused(form, &path, file.span)) {
+            self.report.problem(problem);
+            return None;
+        }
+        let local = self.local_path(&path, file)?;
+        if enabled {
+            let shown = file.value.shown();
+            let message = match self.around.files.kind(&local) {
+                PathKind::File => return Some(local),
+                PathKind::Folder => format!("`{shown}` is a folder"),
+                PathKind::Missing => format!("no file `{shown}`"),
+                PathKind::Unreadable(why) => format!("`{shown}` cannot be read: {why}"),
+            };
+            // Where a variable is in the path, the folder alone must do.
+            let dir = (self.around.dir)(file.span);
+            let hint = (!dir.as_os_str().is_empty()).then(|| format!("paths start at {}", dir.display()));
+            self.report.problem(Problem::new(Code::MissingFile, path, message, file.span).maybe_hint(hint));
+        }
+        Some(local)
+    }
+}
+
+fn missing_chart_hint(
+    text: &str,
+    shown: &str,
+    repositories: &BTreeMap<String, Repository>,
+) -> Option<String> {
+    let (first, _) = text.split_once('/')?;
+    if first.is_empty() || first.starts_with('.') || text != shown {
+        return None;
+    }
+    let near = closest(first, repositories.keys().map(String::as_str));
+    Some(match near {
+        Some(near) => format!("did you mean the repository `{near}`?"),
+        None => format!("`{first}` is no repository of the file, so it is taken as a folder beside the file"),
+    })
+}

@@ -1,0 +1,386 @@
+//! The raw shape to the desired state: fills in every default and checks what must fit together.
+
+mod charts;
+mod graph;
+
+use super::files::Files;
+use super::keys;
+use super::names;
+use super::notes::NoteCode;
+use super::problems::{Code, Problem};
+use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawSettings, TextMap};
+use super::report::Report;
+use super::state::{
+    Adopt, Crds, DesiredState, ExpectCluster, Lock, MaxPrune, Namespace, OnError, OnFailure, OnInterrupted,
+    OnRemove, Patience, Recover, Release, Repository, SetEntry, SetFile, Settings, Values,
+};
+use super::substitute::refused;
+use super::tree::{Text, join};
+use crate::model::{DEFAULT_CONTEXT, ReleaseKey};
+use crate::text::{Span, closest};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Helm's own default: `helm upgrade --timeout`.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+/// Helm's own default: `helm upgrade --history-max`.
+const DEFAULT_MAX_HISTORY: usize = 10;
+const DEFAULT_PARALLEL: usize = 4;
+const DEFAULT_LOCK_WAIT: Duration = Duration::from_secs(300);
+const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(30);
+const DEFAULT_FOREIGN_PENDING_AFTER: Duration = Duration::from_secs(2 * 3600);
+const DEFAULT_MAX_PRUNE: MaxPrune = MaxPrune::Percent(30);
+/// Every cluster has it, and Helmsman lets apps use it without declaring it.
+const SYSTEM_NAMESPACE: &str = "kube-system";
+
+/// What resolving works with besides the raw shape.
+pub(super) struct Surroundings<'a> {
+    pub(super) files: &'a dyn Files,
+    /// The folder against which paths in the file of a span are relative.
+    pub(super) dir: &'a dyn Fn(Span) -> &'a Path,
+    /// The folder that paths may not leave.
+    pub(super) root: Option<&'a Path>,
+    /// Where to point for what is missing from the file as a whole.
+    pub(super) start: Span,
+}
+
+/// Makes the complete state. It is only meaningful when no problem was reported.
+pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Report<'_>) -> DesiredState {
+    let mut resolver = Resolver { around, report };
+    let context = resolver.context(raw.context);
+    let defaults = Defaults::of(&raw.settings);
+    let settings = resolver.settings(raw.settings);
+    let declared = matches!(&raw.namespaces, RawNamespaces::Declared(names) if !names.is_empty());
+    let mut namespaces = resolver.namespaces(raw.namespaces);
+    let repositories = resolver.repositories(&raw.repositories);
+    let mut releases = Vec::with_capacity(raw.apps.len());
+    let mut needs = Vec::with_capacity(raw.apps.len());
+    for (app, mut raw) in raw.apps {
+        needs.push(std::mem::take(&mut raw.needs));
+        let path = join("apps", app.value.shown());
+        let space = if declared { Some(&mut namespaces) } else { None };
+        releases.push(resolver.release(&path, app, raw, space, &repositories, &defaults));
+    }
+    resolver.identities(&releases);
+    resolver.needs(&mut releases, needs);
+    let releases = releases.into_iter().map(|draft| draft.release).collect();
+    DesiredState { context, metadata: plain(raw.metadata), settings, namespaces, repositories, releases }
+}
+
+fn plain(map: TextMap) -> BTreeMap<String, String> {
+    map.into_iter().map(|(key, value)| (key.value.value, value.value.value)).collect()
+}
+
+/// Defaults of apps that settings give.
+struct Defaults {
+    timeout: Duration,
+    max_history: usize,
+    on_failure: OnFailure,
+}
+
+impl Defaults {
+    fn of(raw: &RawSettings) -> Self {
+        let timeout = raw.timeout.as_ref().map(|at| at.value).filter(|timeout| !timeout.is_zero());
+        let history = raw.global_max_history.as_ref().and_then(|at| usize::try_from(at.value).ok());
+        Defaults {
+            timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
+            max_history: history.filter(|history| *history > 0).unwrap_or(DEFAULT_MAX_HISTORY),
+            on_failure: raw.on_failure.as_ref().map_or(OnFailure::Keep, |at| at.value),
+        }
+    }
+}
+
+/// A release while it is checked against the others.
+struct Draft {
+    release: Release,
+    path: String,
+    /// What to mark for its identity.
+    span: Span,
+    /// Whether the identity is usable: otherwise it takes no part in further checks.
+    named: bool,
+}
+
+struct Resolver<'a, 'b, 'c, 'd> {
+    around: &'a Surroundings<'d>,
+    report: &'b mut Report<'c>,
+}
+
+impl Resolver<'_, '_, '_, '_> {
+    fn problem(&mut self, code: Code, path: impl Into<String>, message: impl Into<String>, span: Span) {
+        self.report.problem(Problem::new(code, path, message, span));
+    }
+
+    fn context(&mut self, raw: Given<Text>) -> String {
+        let Some(raw) = raw.filter(|raw| !raw.value.value.is_empty()) else {
+            return DEFAULT_CONTEXT.to_owned();
+        };
+        // It is stored as a label of each release record.
+        if let Err(why) = names::label_value(&raw.value.value) {
+            self.problem(Code::BadName, "context", format!("it is stored as a label: {why}"), raw.span);
+        }
+        raw.value.value
+    }
+
+    fn settings(&mut self, raw: RawSettings) -> Settings {
+        let parallel = raw.parallel.as_ref().map(|at| (usize::try_from(at.value).unwrap_or(0), at.span));
+        if let Some((0, span)) = parallel {
+            self.problem(Code::BadValue, "settings.parallel", "at least one release must run at once", span);
+        }
+        if let Some(at) = raw.global_max_history.as_ref().filter(|at| at.value < 0) {
+            self.problem(Code::BadValue, "settings.globalMaxHistory", "it cannot be negative", at.span);
+        }
+        if let Some(at) = raw.lease_duration.as_ref().filter(|at| at.value < Duration::from_secs(1)) {
+            self.problem(
+                Code::BadDuration,
+                "settings.leaseDuration",
+                "it must be at least one second",
+                at.span,
+            );
+        }
+        if let Some(at) = raw.storage_backend.as_ref().filter(|at| !at.value.value.is_empty()) {
+            let form = match at.value.value.as_str() {
+                "secret" => None,
+                "configmap" => Some(&keys::STORAGE_CONFIGMAP),
+                _ => Some(&keys::STORAGE_OTHER),
+            };
+            let problem = form.and_then(|form| refused(form, "settings.storageBackend", at.span));
+            self.report.problems.extend(problem);
+        }
+        let or = |given: &Given<bool>, default| given.as_ref().map_or(default, |at| at.value);
+        Settings {
+            kube_context: non_empty(raw.kube_context),
+            expect_cluster: ExpectCluster {
+                server: non_empty(raw.expect_server),
+                uid: non_empty(raw.expect_uid),
+                context: non_empty(raw.expect_context),
+            },
+            parallel: parallel.map_or(DEFAULT_PARALLEL, |(count, _)| count),
+            lock: value_or(raw.lock, Lock::Lease),
+            lock_wait: value_or(raw.lock_wait, DEFAULT_LOCK_WAIT),
+            recover: value_or(raw.recover, Recover::Auto),
+            lease_duration: value_or(raw.lease_duration, DEFAULT_LEASE_DURATION),
+            foreign_pending_after: value_or(
+                raw.foreign_pending_after,
+                Patience::For(DEFAULT_FOREIGN_PENDING_AFTER),
+            ),
+            on_interrupted: value_or(raw.on_interrupted, OnInterrupted::RollForward),
+            fence_taken_over: or(&raw.fence_taken_over, false),
+            on_error: value_or(raw.on_error, OnError::Continue),
+            max_prune: value_or(raw.max_prune, DEFAULT_MAX_PRUNE),
+            reverse_delete: or(&raw.reverse_delete, true),
+        }
+    }
+
+    fn namespaces(&mut self, raw: RawNamespaces) -> BTreeMap<String, Namespace> {
+        let mut out = BTreeMap::new();
+        let missing = match raw {
+            RawNamespaces::Missing => Some("`namespaces` is missing"),
+            RawNamespaces::Declared(ref names) if names.is_empty() => Some("`namespaces` is empty"),
+            RawNamespaces::Declared(_) | RawNamespaces::Unreadable => None,
+        };
+        if let Some(message) = missing {
+            let problem = Problem::new(Code::MissingKey, "", message, self.around.start);
+            let hint = "name every namespace that an app uses; an empty entry is enough";
+            self.report.problem(problem.hint(hint));
+        }
+        let RawNamespaces::Declared(raw) = raw else { return out };
+        for (name, raw) in raw {
+            let path = join("namespaces", name.value.shown());
+            if let Err(why) = names::namespace(&name.value.value) {
+                self.problem(Code::BadName, path.as_str(), why, name.span);
+            }
+            self.label_map(&raw.labels, &format!("{path}.labels"), true);
+            self.label_map(&raw.annotations, &format!("{path}.annotations"), false);
+            let namespace = Namespace {
+                protected: raw.protected.is_some_and(|at| at.value),
+                labels: plain(raw.labels),
+                annotations: plain(raw.annotations),
+                origin: Some(self.report.sources.location(name.span)),
+            };
+            out.insert(name.value.value, namespace);
+        }
+        out
+    }
+
+    fn label_map(&mut self, map: &TextMap, path: &str, values_too: bool) {
+        for (key, value) in map {
+            let path = join(path, key.value.shown());
+            if let Err(why) = names::label_key(&key.value.value) {
+                self.problem(Code::BadName, path.as_str(), why, key.span);
+            }
+            if values_too && let Err(why) = names::label_value(&value.value.value) {
+                self.problem(Code::BadName, path.as_str(), why, value.span);
+            }
+        }
+    }
+
+    fn repositories(&mut self, raw: &TextMap) -> BTreeMap<String, Repository> {
+        let sources = self.report.sources;
+        let entries = raw.iter().map(|(name, url)| {
+            let origin = sources.location(name.span);
+            (name.value.value.clone(), Repository { url: url.value.value.clone(), origin })
+        });
+        entries.collect()
+    }
+
+    fn release(
+        &mut self,
+        path: &str,
+        app: At<Text>,
+        raw: RawApp,
+        namespaces: Option<&mut BTreeMap<String, Namespace>>,
+        repositories: &BTreeMap<String, Repository>,
+        defaults: &Defaults,
+    ) -> Draft {
+        let sources = self.report.sources;
+        // A value that could not be read is a problem of its own; it should not hide others.
+        let unreadable = raw.enabled.is_none() && raw.origins.iter().any(|(key, _)| *key == "enabled");
+        let enabled = raw.enabled.as_ref().map_or(unreadable, |at| at.value);
+        if raw.enabled.is_none() && !unreadable {
+            let message = "`enabled` is not given, so the release should not exist".to_owned();
+            self.report.note(NoteCode::NotEnabled, path, message, app.span);
+        }
+        let (name, span) = self.release_name(path, &app, raw.name);
+        let namespace = self.release_namespace(path, app.span, raw.namespace, namespaces);
+        let named = name.is_some() && namespace.is_some();
+        let chart = self.chart(path, app.span, raw.chart, raw.version, enabled, repositories);
+        let values_files: Vec<At<Text>> = raw
+            .values_file
+            .into_iter()
+            .filter(|file| !file.value.value.is_empty())
+            .chain(raw.values_files)
+            .collect();
+        let values = Values {
+            files: values_files
+                .into_iter()
+                .filter_map(|file| self.file(path, "valuesFiles", &file, enabled))
+                .collect(),
+            inline: raw.values,
+            set: self.set(path, "set", raw.set),
+            set_string: self.set(path, "setString", raw.set_string),
+            set_file: self.set_file(path, raw.set_file, enabled),
+        };
+        self.label_map(&raw.labels, &format!("{path}.labels"), true);
+        let max_history = raw.max_history.map_or(0, |at| {
+            usize::try_from(at.value).unwrap_or_else(|_| {
+                self.problem(Code::BadValue, format!("{path}.maxHistory"), "it cannot be negative", at.span);
+                0
+            })
+        });
+        let timeout = raw.timeout.map(|at| at.value).filter(|timeout| !timeout.is_zero());
+        let origins = raw.origins.into_iter().map(|(key, span)| (key.to_owned(), sources.location(span)));
+        let release = Release {
+            key: ReleaseKey::new(namespace.unwrap_or_default(), name.unwrap_or_default()),
+            origin: sources.location(app.span),
+            origins: origins.collect(),
+            app: app.value.value,
+            enabled,
+            description: raw.description.map(|at| at.value.value).unwrap_or_default(),
+            group: non_empty(raw.group),
+            labels: plain(raw.labels),
+            chart,
+            values,
+            priority: value_or(raw.priority, 0),
+            needs: Vec::new(),
+            wait: value_or(raw.wait, false),
+            timeout: timeout.unwrap_or(defaults.timeout),
+            max_history: if max_history == 0 { defaults.max_history } else { max_history },
+            no_hooks: value_or(raw.no_hooks, false),
+            test: value_or(raw.test, false),
+            crds: value_or(raw.crds, Crds::Create),
+            on_failure: value_or(raw.on_failure, defaults.on_failure),
+            protected: value_or(raw.protected, false),
+            force: raw.force.map(|at| at.value.into_iter().collect()).unwrap_or_default(),
+            allow_data_loss: raw.allow_data_loss,
+            on_remove: value_or(raw.on_remove, OnRemove::Uninstall),
+            adopt: value_or(raw.adopt, Adopt::Never),
+            create_only: raw.create_only,
+        };
+        Draft { release, path: path.to_owned(), span, named }
+    }
+
+    fn release_name(&mut self, path: &str, app: &At<Text>, raw: Given<Text>) -> (Option<String>, Span) {
+        let given = raw.filter(|raw| !raw.value.value.is_empty());
+        let (name, path) = match &given {
+            Some(given) => (given, format!("{path}.name")),
+            None => (app, path.to_owned()),
+        };
+        match names::release(&name.value.value) {
+            Ok(()) => (Some(name.value.value.clone()), name.span),
+            Err(why) => {
+                let problem = Problem::new(Code::BadName, path, why, name.span);
+                let hint = given.is_none().then(|| "or give the release another name with `name`".to_owned());
+                self.report.problem(problem.maybe_hint(hint));
+                (None, name.span)
+            }
+        }
+    }
+
+    /// The namespace of a release, which must be one of `namespaces` unless there are none at all.
+    fn release_namespace(
+        &mut self,
+        path: &str,
+        app: Span,
+        raw: Given<Text>,
+        namespaces: Option<&mut BTreeMap<String, Namespace>>,
+    ) -> Option<String> {
+        let Some(raw) = raw.filter(|raw| !raw.value.value.is_empty()) else {
+            self.problem(Code::MissingKey, path, "`namespace` is missing", app);
+            return None;
+        };
+        let name = raw.value.value.clone();
+        let path = format!("{path}.namespace");
+        if let Err(why) = names::namespace(&name) {
+            self.problem(Code::BadName, path, why, raw.span);
+            return None;
+        }
+        let Some(namespaces) = namespaces else { return Some(name) };
+        if name == SYSTEM_NAMESPACE {
+            namespaces.entry(name.clone()).or_default();
+        } else if !namespaces.contains_key(&name) {
+            let message = format!("namespace `{}` is not declared", raw.value.shown());
+            let near = closest(&name, namespaces.keys().map(String::as_str));
+            let hint = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add it under `namespaces`".to_owned(),
+            };
+            self.report.problem(Problem::new(Code::UnknownNamespace, path, message, raw.span).hint(hint));
+        }
+        Some(name)
+    }
+
+    fn set(&mut self, path: &str, key: &str, map: TextMap) -> Vec<SetEntry> {
+        self.set_paths(path, key, &map);
+        let entries = map.into_iter();
+        entries.map(|(path, text)| SetEntry { path: path.value.value, text: text.value.value }).collect()
+    }
+
+    fn set_file(&mut self, path: &str, map: TextMap, enabled: bool) -> Vec<SetFile> {
+        self.set_paths(path, "setFile", &map);
+        let mut out = Vec::new();
+        for (at, file) in map {
+            let key = join("setFile", at.value.shown());
+            if let Some(file) = self.file(path, &key, &file, enabled) {
+                out.push(SetFile { path: at.value.value, file });
+            }
+        }
+        out
+    }
+
+    fn set_paths(&mut self, path: &str, key: &str, map: &TextMap) {
+        for (at, _) in map {
+            if at.value.value.is_empty() {
+                self.problem(Code::BadValue, format!("{path}.{key}"), "a path of a value is empty", at.span);
+            }
+        }
+    }
+}
+
+fn value_or<T>(given: Given<T>, default: T) -> T {
+    given.map_or(default, |at| at.value)
+}
+
+fn non_empty(given: Given<Text>) -> Option<String> {
+    given.map(|at| at.value.value).filter(|text| !text.is_empty())
+}
