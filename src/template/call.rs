@@ -21,8 +21,13 @@
 //! arrives as a nil map or slice. A named map or slice type is handed over as what is beneath it.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::error::ExecError;
+use super::exec::Operand;
+use super::parse::Parsed;
+use super::set::TemplateSet;
+use super::stack::Stack;
 use super::text::Str;
 use super::types::Type;
 use super::value::{List, Map, NilMap, Val};
@@ -86,6 +91,8 @@ pub enum Action {
     And,
     /// Built-in `or`: arguments are evaluated until one is true.
     Or,
+    /// Built-in `len`, which alone tells a nil interface from no value at all.
+    Len,
 }
 
 impl Func {
@@ -168,12 +175,26 @@ impl Default for Limits {
     }
 }
 
-/// What a function sees of the running render.
+/// What a function sees of the running render. `exec` makes it and runs templates with it.
 pub struct Context<'h> {
     /// The world outside.
     pub host: &'h mut dyn Host,
-    /// Bytes that may still be written or built.
+    /// The function table, for text that is parsed while a template runs.
+    pub(super) functions: Rc<FuncTable>,
+    pub(super) templates: Rc<TemplateSet>,
+    /// What the running templates have written.
+    pub(super) out: Vec<u8>,
+    /// The variables of all running templates.
+    pub(super) variables: Vec<Operand>,
+    pub(super) stack: Stack,
+    pub(super) steps_left: u64,
     pub(super) bytes_left: u64,
+    /// How deep `template` actions are nested.
+    pub(super) depth: usize,
+    /// How often each template is being included at the moment.
+    pub(super) includes: HashMap<Str, u32>,
+    /// Texts that `tpl` has parsed already.
+    pub(super) parsed: HashMap<Str, Parsed>,
 }
 
 impl Context<'_> {

@@ -1,5 +1,8 @@
 //! Failures of parsing and execution, in Go's words.
 
+use super::call::FuncError;
+use crate::go::strconv::quote;
+
 /// A template that could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("template: {name}:{line}: {message}")]
@@ -14,14 +17,16 @@ pub struct ParseError {
 
 /// A template that failed while it was executed.
 #[derive(Debug, thiserror::Error)]
-#[error("template: {location}{place}: {message}")]
+#[error("template: {location}: executing {} at <{expression}>: {message}", quote(template.as_bytes()))]
 pub struct ExecError {
-    /// `FILE:LINE:COLUMN`; only the template's name where no node was being executed.
+    /// `FILE:LINE:COLUMN`, the line counted from 1, the column in bytes from 0.
     pub location: String,
-    /// ` executing "NAME" at <EXPR>` with a leading colon, or nothing.
-    pub place: String,
+    /// The name of the template.
+    pub template: String,
+    /// The expression, re-printed by Go's rules.
+    pub expression: String,
     /// What went wrong, including the text of `source`.
     pub message: String,
     /// The failure of the function that was called, if one was.
-    pub source: Option<Box<super::call::FuncError>>,
+    pub source: Option<Box<FuncError>>,
 }

@@ -6,7 +6,12 @@
 pub mod call;
 pub mod convert;
 pub mod error;
+pub mod exec;
+pub mod fmt;
 pub mod funcs;
+pub mod parse;
+pub mod set;
+pub mod stack;
 pub mod text;
 pub mod types;
 pub mod value;

@@ -2,10 +2,13 @@
 //!
 //! One module per chapter, each with one `TABLE`; a name in a later chapter replaces an earlier one.
 
+mod builtin;
+pub mod engine;
+
 use super::call::{Func, FuncTable};
 
 /// All chapters, in the order in which they override one another.
-static CHAPTERS: &[&[Func]] = &[];
+static CHAPTERS: &[&[Func]] = &[builtin::TABLE, engine::TABLE];
 
 /// Returns the functions that Helm offers to charts.
 pub fn table() -> FuncTable {

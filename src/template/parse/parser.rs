@@ -1,0 +1,684 @@
+//! From tokens to nodes.
+//!
+//! Look-ahead, error lines and the scope of variables follow Go's parser step by step, because they show: in
+//! error texts, and in what a chart may write without an error.
+
+use std::rc::Rc;
+
+use super::ast::{Branch, Form, Node, NodeId, Pipe, Source, Span, Variable};
+use super::lex::{Class, Lexer, Token};
+use super::number;
+use super::{Parsed, Template};
+use crate::go::strconv::{quote, unquote};
+use crate::template::call::FuncTable;
+use crate::template::error::ParseError;
+use crate::template::stack::Stack;
+use crate::template::text::Str;
+
+/// Go's bound on nested parentheses.
+const MAX_PARENTHESES: usize = 10_000;
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+/// A variable that the parser has seen.
+#[derive(Clone)]
+struct Seen {
+    name: Str,
+    /// Its place; nothing when an undeclared name is assigned to.
+    slot: Option<u32>,
+    /// Not so for variables of the branch before `else`: Go's parser still accepts their names, but they are
+    /// gone when the template runs.
+    is_alive: bool,
+}
+
+/// What Go keeps in each `Tree`: `define` and `block` begin a fresh one.
+struct State {
+    tokens: [Token; 3],
+    peeked: usize,
+    seen: Vec<Seen>,
+    next_slot: u32,
+    slots: u32,
+    action_line: usize,
+    range_depth: usize,
+    parentheses: usize,
+}
+
+impl State {
+    fn new() -> State {
+        State {
+            tokens: [Token::none(), Token::none(), Token::none()],
+            peeked: 0,
+            seen: vec![Seen { name: Str::from("$"), slot: Some(0), is_alive: true }],
+            next_slot: 1,
+            slots: 1,
+            action_line: 0,
+            range_depth: 0,
+            parentheses: 0,
+        }
+    }
+}
+
+/// A template before its text is complete.
+struct Tree {
+    name: Str,
+    root: NodeId,
+    slots: u32,
+    is_empty: bool,
+}
+
+struct Parser<'p> {
+    name: &'p Str,
+    text: &'p [u8],
+    functions: &'p FuncTable,
+    stack: Stack,
+    lexer: Lexer<'p>,
+    state: State,
+    source: Source,
+    trees: Vec<Tree>,
+}
+
+pub(super) fn parse(name: &Str, text: &Str, functions: &FuncTable, stack: Stack) -> Result<Parsed> {
+    if u32::try_from(text.len()).is_err() {
+        return Err(ParseError {
+            name: name.to_string(),
+            line: 1,
+            message: "the text is too long".to_owned(),
+        });
+    }
+    let mut parser = Parser {
+        name,
+        text: text.as_bytes(),
+        functions,
+        stack,
+        lexer: Lexer::new(text.as_bytes()),
+        state: State::new(),
+        source: Source { name: name.clone(), text: text.clone(), nodes: Vec::new() },
+        trees: Vec::new(),
+    };
+    let root = parser.top_level()?;
+    parser.add(name.clone(), root)?;
+    let Parser { source, trees, .. } = parser;
+    let source = Rc::new(source);
+    let mut main = None;
+    let mut defined = Vec::new();
+    for tree in trees {
+        let Tree { name: tree_name, root, slots, is_empty } = tree;
+        let template =
+            Rc::new(Template { name: tree_name, source: Rc::clone(&source), root, slots, is_empty });
+        if template.name == *name {
+            main = Some(template);
+        } else {
+            defined.push(template);
+        }
+    }
+    let main = main.ok_or_else(|| ParseError {
+        name: name.to_string(),
+        line: 1,
+        message: "the text defines no template".to_owned(),
+    })?;
+    Ok(Parsed { main, defined })
+}
+
+fn to_u32(offset: usize) -> u32 {
+    // The length of the text was checked.
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+impl Parser<'_> {
+    // Tokens.
+
+    fn next(&mut self) -> Token {
+        let state = &mut self.state;
+        if state.peeked > 0 {
+            state.peeked -= 1;
+        } else {
+            state.tokens[0] = self.lexer.next_token();
+        }
+        state.tokens[state.peeked].clone()
+    }
+
+    fn backup(&mut self) {
+        self.state.peeked += 1;
+    }
+
+    fn backup2(&mut self, first: Token) {
+        self.state.tokens[1] = first;
+        self.state.peeked = 2;
+    }
+
+    fn backup3(&mut self, first: Token, second: Token) {
+        self.state.tokens[1] = second;
+        self.state.tokens[2] = first;
+        self.state.peeked = 3;
+    }
+
+    fn peek(&mut self) -> &Token {
+        let state = &mut self.state;
+        if state.peeked == 0 {
+            state.peeked = 1;
+            state.tokens[0] = self.lexer.next_token();
+        }
+        &state.tokens[state.peeked - 1]
+    }
+
+    fn next_non_space(&mut self) -> Token {
+        loop {
+            let token = self.next();
+            if token.class != Class::Space {
+                return token;
+            }
+        }
+    }
+
+    fn peek_non_space(&mut self) -> Token {
+        let token = self.next_non_space();
+        self.backup();
+        token
+    }
+
+    fn value(&self, token: &Token) -> &[u8] {
+        &self.text[token.start..token.end]
+    }
+
+    fn string(&self, token: &Token) -> Str {
+        Str::from(self.value(token))
+    }
+
+    // Errors.
+
+    fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
+        Err(ParseError {
+            name: self.name.to_string(),
+            line: self.state.tokens[0].line,
+            message: message.into(),
+        })
+    }
+
+    fn unexpected<T>(&self, token: &Token, context: &str) -> Result<T> {
+        let text = token.describe(self.text);
+        if token.class != Class::Error {
+            return self.fail(format!("unexpected {text} in {context}"));
+        }
+        let started = self.state.action_line;
+        if started == 0 || started == token.line {
+            return self.fail(text);
+        }
+        // "unclosed action in action started at" would say it twice.
+        let joint = if text.ends_with(" action") { "" } else { " in action" };
+        self.fail(format!("{text}{joint} started at {}:{started}", self.name))
+    }
+
+    fn expect(&mut self, class: Class, context: &str) -> Result<Token> {
+        let token = self.next_non_space();
+        if token.class == class { Ok(token) } else { self.unexpected(&token, context) }
+    }
+
+    fn check_stack(&self) -> Result<()> {
+        if self.stack.is_exhausted() { self.fail("the template nests too deeply") } else { Ok(()) }
+    }
+
+    // Nodes.
+
+    fn node(&mut self, pos: usize, form: Form) -> NodeId {
+        self.source.nodes.push(Node { pos: to_u32(pos), form });
+        to_u32(self.source.nodes.len() - 1)
+    }
+
+    fn span(token: &Token) -> Span {
+        Span { start: to_u32(token.start), end: to_u32(token.end) }
+    }
+
+    fn form(&self, id: NodeId) -> &Form {
+        &self.source.node(id).form
+    }
+
+    fn pos(&self, id: NodeId) -> usize {
+        self.source.node(id).pos as usize
+    }
+
+    /// Registers a finished template of the current state.
+    fn add(&mut self, name: Str, root: NodeId) -> Result<()> {
+        let is_empty = self.source.is_empty(root);
+        let tree = Tree { name, root, slots: self.state.slots, is_empty };
+        match self.trees.iter_mut().find(|other| other.name == tree.name) {
+            None => self.trees.push(tree),
+            Some(other) if other.is_empty => *other = tree,
+            Some(_) if tree.is_empty => {}
+            Some(_) => {
+                return self.fail(format!("template: multiple definition of template {}", quote(&tree.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole text: text and actions, and definitions.
+    fn top_level(&mut self) -> Result<NodeId> {
+        let pos = self.peek().start;
+        let mut nodes = Vec::new();
+        while self.peek().class != Class::Eof {
+            if self.peek().class == Class::LeftDelim {
+                let delim = self.next();
+                if self.next_non_space().class == Class::Define {
+                    self.definition()?;
+                    continue;
+                }
+                self.backup2(delim);
+            }
+            let node = self.text_or_action()?;
+            if matches!(self.form(node), Form::End | Form::Else) {
+                return self.fail(format!("unexpected {}", self.source.print(node)));
+            }
+            nodes.push(node);
+        }
+        Ok(self.node(pos, Form::List(nodes.into())))
+    }
+
+    fn definition(&mut self) -> Result<()> {
+        let outer = std::mem::replace(&mut self.state, State::new());
+        let context = "define clause";
+        let token = self.next_non_space();
+        let name = self.template_name(&token, context)?;
+        self.expect(Class::RightDelim, context)?;
+        let (root, end) = self.item_list()?;
+        if !matches!(self.form(end), Form::End) {
+            return self.fail(format!("unexpected {} in {context}", self.source.print(end)));
+        }
+        self.add(name, root)?;
+        self.state = outer;
+        Ok(())
+    }
+
+    fn template_name(&mut self, token: &Token, context: &str) -> Result<Str> {
+        if !matches!(token.class, Class::String | Class::RawString) {
+            return self.unexpected(token, context);
+        }
+        self.unquoted(token)
+    }
+
+    fn unquoted(&mut self, token: &Token) -> Result<Str> {
+        match unquote(self.value(token)) {
+            Ok(text) => Ok(Str::from(text)),
+            Err(error) => self.fail(error.to_string()),
+        }
+    }
+
+    /// Text and actions up to `end` or `else`, which is returned too.
+    fn item_list(&mut self) -> Result<(NodeId, NodeId)> {
+        self.check_stack()?;
+        let pos = self.peek_non_space().start;
+        let mut nodes = Vec::new();
+        while self.peek_non_space().class != Class::Eof {
+            let node = self.text_or_action()?;
+            if matches!(self.form(node), Form::End | Form::Else) {
+                return Ok((self.node(pos, Form::List(nodes.into())), node));
+            }
+            nodes.push(node);
+        }
+        self.fail("unexpected EOF")
+    }
+
+    fn text_or_action(&mut self) -> Result<NodeId> {
+        let token = self.next_non_space();
+        match token.class {
+            Class::Text => Ok(self.node(token.start, Form::Text(Self::span(&token)))),
+            Class::LeftDelim => {
+                self.state.action_line = token.line;
+                let node = self.action()?;
+                self.state.action_line = 0;
+                Ok(node)
+            }
+            _ => self.unexpected(&token, "input"),
+        }
+    }
+
+    fn action(&mut self) -> Result<NodeId> {
+        let token = self.next_non_space();
+        match token.class {
+            Class::Block => return self.block(),
+            Class::Break => return self.loop_control(&token, "{{break}}", Form::Break),
+            Class::Continue => return self.loop_control(&token, "{{continue}}", Form::Continue),
+            Class::Else => return self.else_control(),
+            Class::End => {
+                let pos = self.expect(Class::RightDelim, "end")?.start;
+                return Ok(self.node(pos, Form::End));
+            }
+            Class::If => return self.if_control(),
+            Class::Range => return self.control("range", Form::Range),
+            Class::Template => return self.template(),
+            Class::With => return self.with_control(),
+            _ => {}
+        }
+        self.backup();
+        let pos = self.peek().start;
+        let pipe = self.pipeline("command", Class::RightDelim)?;
+        Ok(self.node(pos, Form::Action { pipe }))
+    }
+
+    fn loop_control(&mut self, keyword: &Token, name: &str, form: Form) -> Result<NodeId> {
+        let token = self.next_non_space();
+        if token.class != Class::RightDelim {
+            return self.unexpected(&token, name);
+        }
+        if self.state.range_depth == 0 {
+            return self.fail(format!("{name} outside {{{{range}}}}"));
+        }
+        Ok(self.node(keyword.start, form))
+    }
+
+    fn if_control(&mut self) -> Result<NodeId> {
+        self.control("if", Form::If)
+    }
+
+    fn with_control(&mut self) -> Result<NodeId> {
+        self.control("with", Form::With)
+    }
+
+    fn control(&mut self, context: &str, form: fn(Branch) -> Form) -> Result<NodeId> {
+        let (seen, slot) = (self.state.seen.len(), self.state.next_slot);
+        let pipe = self.pipeline(context, Class::RightDelim)?;
+        let (seen_in_pipe, slot_in_pipe) = (self.state.seen.len(), self.state.next_slot);
+        let is_range = context == "range";
+        self.state.range_depth += usize::from(is_range);
+        let (list, next) = self.item_list()?;
+        self.state.range_depth -= usize::from(is_range);
+        let mut else_list = None;
+        if matches!(self.form(next), Form::Else) {
+            // The variables of the first branch are gone when the second one runs.
+            self.state.seen[seen_in_pipe..].iter_mut().for_each(|seen| seen.is_alive = false);
+            self.state.next_slot = slot_in_pipe;
+            else_list = Some(self.else_branch(context, next)?);
+        }
+        self.state.seen.truncate(seen);
+        self.state.next_slot = slot;
+        let pos = self.pos(pipe);
+        Ok(self.node(pos, form(Branch { pipe, list, else_list })))
+    }
+
+    /// What follows `else`. `else if` and `else with` are nested without an `end` of their own.
+    fn else_branch(&mut self, context: &str, keyword: NodeId) -> Result<NodeId> {
+        self.check_stack()?;
+        let nested = match (context, self.peek().class) {
+            ("if", Class::If) => Parser::if_control,
+            ("with", Class::With) => Parser::with_control,
+            _ => {
+                let (list, next) = self.item_list()?;
+                if !matches!(self.form(next), Form::End) {
+                    return self.fail(format!("expected end; found {}", self.source.print(next)));
+                }
+                return Ok(list);
+            }
+        };
+        self.next();
+        let control = nested(self)?;
+        let pos = self.pos(keyword);
+        Ok(self.node(pos, Form::List([control].into())))
+    }
+
+    fn else_control(&mut self) -> Result<NodeId> {
+        let peeked = self.peek_non_space();
+        if matches!(peeked.class, Class::If | Class::With) {
+            return Ok(self.node(peeked.start, Form::Else));
+        }
+        let pos = self.expect(Class::RightDelim, "else")?.start;
+        Ok(self.node(pos, Form::Else))
+    }
+
+    fn block(&mut self) -> Result<NodeId> {
+        let context = "block clause";
+        let token = self.next_non_space();
+        let name = self.template_name(&token, context)?;
+        let pipe = self.pipeline(context, Class::RightDelim)?;
+        let outer = std::mem::replace(&mut self.state, State::new());
+        let (root, end) = self.item_list()?;
+        if !matches!(self.form(end), Form::End) {
+            self.state = outer;
+            return self.fail(format!("unexpected {} in {context}", self.source.print(end)));
+        }
+        self.add(name.clone(), root)?;
+        self.state = outer;
+        Ok(self.node(token.start, Form::Template { name, pipe: Some(pipe) }))
+    }
+
+    fn template(&mut self) -> Result<NodeId> {
+        let context = "template clause";
+        let token = self.next_non_space();
+        let name = self.template_name(&token, context)?;
+        let mut pipe = None;
+        if self.next_non_space().class != Class::RightDelim {
+            self.backup();
+            pipe = Some(self.pipeline(context, Class::RightDelim)?);
+        }
+        Ok(self.node(token.start, Form::Template { name, pipe }))
+    }
+
+    fn pipeline(&mut self, context: &str, end: Class) -> Result<NodeId> {
+        let pos = self.peek_non_space().start;
+        let mut pipe = Pipe::default();
+        pipe.declared = self.declarations(context, &mut pipe)?.into();
+        let born = self.state.seen.len() - pipe.declared.len()..self.state.seen.len();
+        let mut commands = Vec::new();
+        loop {
+            let token = self.next_non_space();
+            match token.class {
+                class if class == end => break,
+                Class::Bool
+                | Class::CharConstant
+                | Class::Complex
+                | Class::Dot
+                | Class::Field
+                | Class::Identifier
+                | Class::Number
+                | Class::Nil
+                | Class::RawString
+                | Class::String
+                | Class::Variable
+                | Class::LeftParen => {
+                    self.backup();
+                    commands.push(self.command()?);
+                }
+                _ => return self.unexpected(&token, context),
+            }
+        }
+        self.check_pipeline(&commands, context)?;
+        for index in born {
+            // From here on the names mean the new variables; in the pipeline itself they mean older ones.
+            let seen = &mut self.state.seen[index];
+            seen.is_alive = seen.slot.is_some();
+        }
+        pipe.commands = commands.into();
+        Ok(self.node(pos, Form::Pipe(pipe)))
+    }
+
+    /// `$x :=`, `$x =`, and in a range `$i, $x :=`.
+    fn declarations(&mut self, context: &str, pipe: &mut Pipe) -> Result<Vec<NodeId>> {
+        let mut declared = Vec::new();
+        let mut names = Vec::new();
+        loop {
+            let variable = self.peek_non_space();
+            if variable.class != Class::Variable {
+                break;
+            }
+            self.next();
+            // Space is a token: in `$x foo` the `foo` must be seen to know that this declares nothing.
+            let after = self.peek().clone();
+            let next = self.peek_non_space();
+            let is_comma = next.class == Class::Char && self.value(&next) == b",";
+            if matches!(next.class, Class::Assign | Class::Declare) || is_comma {
+                self.next_non_space();
+                names.push(variable);
+                if !is_comma {
+                    pipe.is_assign = next.class == Class::Assign;
+                    break;
+                }
+                if context != "range" || names.len() >= 2 {
+                    return self.fail(format!("too many declarations in {context}"));
+                }
+                let second = self.peek_non_space().class;
+                if !matches!(second, Class::Variable | Class::RightDelim | Class::RightParen) {
+                    return self.fail("range can only initialize variables");
+                }
+                continue;
+            }
+            if after.class == Class::Space {
+                self.backup3(variable, after);
+            } else {
+                self.backup2(variable);
+            }
+            break;
+        }
+        for token in names {
+            declared.push(self.declare(&token, pipe.is_assign));
+        }
+        Ok(declared)
+    }
+
+    fn declare(&mut self, token: &Token, is_assign: bool) -> NodeId {
+        let name = self.string(token);
+        let slot = if is_assign {
+            self.slot_of(&name)
+        } else {
+            let slot = self.state.next_slot;
+            self.state.next_slot += 1;
+            self.state.slots = self.state.slots.max(self.state.next_slot);
+            Some(slot)
+        };
+        // The parser takes the name as known from here on, also one that is assigned without being declared.
+        self.state.seen.push(Seen { name: name.clone(), slot, is_alive: false });
+        self.node(token.start, Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
+    }
+
+    fn slot_of(&self, name: &Str) -> Option<u32> {
+        self.state.seen.iter().rev().find(|seen| seen.is_alive && seen.name == *name)?.slot
+    }
+
+    fn check_pipeline(&self, commands: &[NodeId], context: &str) -> Result<()> {
+        if commands.is_empty() {
+            return self.fail(format!("missing value for {context}"));
+        }
+        for (index, command) in commands.iter().enumerate().skip(1) {
+            let Form::Command(args) = self.form(*command) else { continue };
+            let constant = args.first().is_some_and(|first| {
+                matches!(
+                    self.form(*first),
+                    Form::Bool(_) | Form::Dot | Form::Nil | Form::Number(_) | Form::String { .. }
+                )
+            });
+            if constant {
+                return self.fail(format!("non executable command in pipeline stage {}", index + 1));
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self) -> Result<NodeId> {
+        let pos = self.peek_non_space().start;
+        let mut args = Vec::new();
+        loop {
+            self.peek_non_space();
+            if let Some(operand) = self.operand()? {
+                args.push(operand);
+            }
+            let token = self.next();
+            match token.class {
+                Class::Space => continue,
+                Class::RightDelim | Class::RightParen => self.backup(),
+                Class::Pipe => {}
+                _ => return self.unexpected(&token, "operand"),
+            }
+            break;
+        }
+        if args.is_empty() {
+            return self.fail("empty command");
+        }
+        Ok(self.node(pos, Form::Command(args.into())))
+    }
+
+    /// A term with the fields that follow it; nothing when no term comes next.
+    fn operand(&mut self) -> Result<Option<NodeId>> {
+        let Some(term) = self.term()? else { return Ok(None) };
+        if self.peek().class != Class::Field {
+            return Ok(Some(term));
+        }
+        let pos = self.peek().start;
+        let mut fields = Vec::new();
+        while self.peek().class == Class::Field {
+            let token = self.next();
+            fields.push(Str::from(&self.value(&token)[1..]));
+        }
+        let form = match self.form(term) {
+            Form::Field(first) => Form::Field(first.iter().cloned().chain(fields).collect()),
+            Form::Variable(variable) => Form::Variable(Box::new(Variable {
+                name: variable.name.clone(),
+                slot: variable.slot,
+                fields: fields.into(),
+            })),
+            Form::Bool(_) | Form::String { .. } | Form::Number(_) | Form::Nil | Form::Dot => {
+                let text = self.source.print(term);
+                return self.fail(format!("unexpected . after term {}", quote(text.as_bytes())));
+            }
+            _ => Form::Chain { node: term, fields: fields.into() },
+        };
+        Ok(Some(self.node(pos, form)))
+    }
+
+    fn term(&mut self) -> Result<Option<NodeId>> {
+        let token = self.next_non_space();
+        let form = match token.class {
+            Class::Identifier => {
+                let name = self.value(&token);
+                let function = std::str::from_utf8(name).ok().and_then(|name| self.functions.get(name));
+                match function {
+                    Some(function) => Form::Identifier(function),
+                    None => return self.fail(format!("function {} not defined", quote(name))),
+                }
+            }
+            Class::Dot => Form::Dot,
+            Class::Nil => Form::Nil,
+            Class::Variable => self.variable(&token)?,
+            Class::Field => Form::Field([Str::from(&self.value(&token)[1..])].into()),
+            Class::Bool => Form::Bool(self.value(&token) == b"true"),
+            Class::CharConstant | Class::Complex | Class::Number => {
+                let text = self.value(&token);
+                let number = if token.class == Class::CharConstant {
+                    number::character(text)
+                } else {
+                    number::number(text)
+                };
+                match number {
+                    Ok(number) => Form::Number(Box::new(number)),
+                    Err(message) => return self.fail(message),
+                }
+            }
+            Class::LeftParen => return self.parenthesized().map(Some),
+            Class::String | Class::RawString => {
+                let text = self.unquoted(&token)?;
+                Form::String { text, quoted: Self::span(&token) }
+            }
+            _ => {
+                self.backup();
+                return Ok(None);
+            }
+        };
+        Ok(Some(self.node(token.start, form)))
+    }
+
+    fn parenthesized(&mut self) -> Result<NodeId> {
+        if self.state.parentheses >= MAX_PARENTHESES {
+            return self.fail("max expression depth exceeded");
+        }
+        self.check_stack()?;
+        self.state.parentheses += 1;
+        let pipe = self.pipeline("parenthesized pipeline", Class::RightParen)?;
+        self.state.parentheses -= 1;
+        Ok(pipe)
+    }
+
+    fn variable(&self, token: &Token) -> Result<Form> {
+        let name = self.string(token);
+        if !self.state.seen.iter().any(|seen| seen.name == name) {
+            return self.fail(format!("undefined variable {}", quote(&name)));
+        }
+        let slot = self.slot_of(&name);
+        Ok(Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
+    }
+}
