@@ -1,5 +1,6 @@
 //! Differences of whole objects.
 
+use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
@@ -163,4 +164,51 @@ fn a_long_difference_is_cut() {
     assert_eq!((diff.text.lines.len(), diff.text.hidden), (100, 40_000 - 99));
     let path: &FieldChange = &diff.changes[0];
     assert!(path.before.as_ref().unwrap().len() < 110);
+}
+
+/// JSON in which the members that have a meaning here occur often.
+fn any_json() -> impl Strategy<Value = Json> {
+    let key = prop::sample::select(vec![
+        "name", "limits", "cpu", "port", "protocol", "data", "kind", "status", "metadata",
+    ]);
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        (-2_i64..3).prop_map(Json::from),
+        prop::sample::select(vec!["1", "1000m", "TCP", "Secret", "a", "ü"]).prop_map(Json::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
+            prop::collection::hash_map(key.clone(), inner, 0..4)
+                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn fields_and_text_agree_on_whether_anything_differs(before in any_json(), after in any_json()) {
+        let diff = diff(&before, &after);
+        prop_assert_eq!(diff.changes.is_empty(), diff.text.lines.is_empty(), "{:?}", diff);
+        prop_assert!(object_diff(Some(&before), Some(&before), &options()).is_empty());
+    }
+
+    #[test]
+    fn any_server_text_can_be_told(text in "(Invalid value: |Duplicate value: |\\PC|[{}\"\\\\\n@]){0,12}", kind in "Secret|Pod") {
+        let told = sanitize_message(&kind, &text);
+        prop_assert!(told.len() <= text.len() + 64);
+    }
+
+    #[test]
+    fn any_ownership_can_be_read(live in any_json(), desired in any_json(), fields in any_json()) {
+        let object = json!({"metadata": {"managedFields": [
+            {"manager": "helm", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields},
+            {"manager": "other", "operation": "Apply", "apiVersion": "v1", "fieldsV1": live}]}, "data": live});
+        foreign_fields(&object, &desired, "helm");
+        ownership_gap(&FieldSet::parse(&fields), &desired);
+        if let Some(folded) = fold_updates(&object, "helm", &["helm"]) {
+            prop_assert_eq!(folded.len(), 2);
+        }
+    }
 }

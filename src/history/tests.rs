@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
@@ -382,4 +383,14 @@ fn releases_of_one_list_are_kept_apart() {
     let histories = group(Storage::Secret, &list);
     let keys: Vec<String> = histories.keys().map(ToString::to_string).collect();
     assert_eq!(keys, ["ns/r", "ns/s"]);
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_read_or_refused(payload in "\\PC{0,40}", stored in "[A-Za-z0-9+/=]{0,40}") {
+        let _ = decode(Storage::Secret, &secret(&payload));
+        let mut object = secret(SMALL);
+        object["data"]["release"] = stored.into();
+        prop_assert!(decode(Storage::Secret, &object).unwrap().is_err());
+    }
 }
