@@ -1,17 +1,10 @@
-//! JSON as a release record holds it: read as Go reads it, written as Go writes it.
+//! JSON as a release record holds it: read as Go reads structs, written as Go writes them.
 //!
-//! Go's `encoding/json` matches keys without regard to case, takes `null` for every type's zero value, and
-//! writes struct members in declared order with `<`, `>` and `&` escaped. Knows nothing of releases.
+//! Go's `encoding/json` matches the keys of structs without regard to case, takes `null` for every type's zero
+//! value, and writes members in declared order. Knows nothing of releases.
 
-use std::io;
-
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::Value as Json;
-
-use crate::value::{Map, Value, number};
-
-/// The members of a JSON object.
-pub type JsonMap = serde_json::Map<String, Json>;
+use crate::value::json::{Escape, JsonError, append_string, to_string};
+use crate::value::{Map, Value};
 
 /// A member that is not of the type Helm declares for it; Helm refuses to read such a record.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,18 +19,16 @@ pub struct FieldError {
 /// The members of one JSON object, taken out one by one; what is left is unknown to this program.
 pub(super) struct Fields {
     path: String,
-    map: JsonMap,
+    map: Map,
 }
 
 impl Fields {
     /// Starts on `json`, which must be an object or null (Go leaves the zero value for null).
-    pub(super) fn new(path: &str, json: Json) -> Result<Option<Self>, FieldError> {
+    pub(super) fn new(path: &str, json: Value) -> Result<Option<Self>, FieldError> {
         match json {
-            Json::Null => Ok(None),
-            Json::Object(map) => Ok(Some(Self { path: path.to_owned(), map })),
-            Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
-                Err(FieldError { path: path.to_owned(), expected: "an object" })
-            }
+            Value::Null => Ok(None),
+            Value::Map(map) => Ok(Some(Self { path: path.to_owned(), map })),
+            _ => Err(FieldError { path: path.to_owned(), expected: "an object" }),
         }
     }
 
@@ -51,7 +42,7 @@ impl Fields {
 
     /// Takes a member out; null counts as missing. A key of the exact spelling wins over other cases, which
     /// are dropped, since Go would read them into the same member.
-    pub(super) fn take(&mut self, key: &str) -> Option<Json> {
+    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
         let exact = self.map.remove(key);
         let variants: Vec<String> =
             self.map.keys().filter(|found| found.eq_ignore_ascii_case(key)).cloned().collect();
@@ -68,7 +59,7 @@ impl Fields {
         self.take(key).map_or(Ok(None), |json| Fields::new(&path, json))
     }
 
-    pub(super) fn map(&mut self, key: &str) -> Result<Option<JsonMap>, FieldError> {
+    pub(super) fn map(&mut self, key: &str) -> Result<Option<Map>, FieldError> {
         Ok(self.object(key)?.map(|fields| fields.map))
     }
 
@@ -76,12 +67,12 @@ impl Fields {
     pub(super) fn list<T>(
         &mut self,
         key: &str,
-        read: impl Fn(&str, Json) -> Result<T, FieldError>,
+        read: impl Fn(&str, Value) -> Result<T, FieldError>,
     ) -> Result<Option<Vec<T>>, FieldError> {
         let path = self.path_of(key);
         match self.take(key) {
             None => Ok(None),
-            Some(Json::Array(items)) => items
+            Some(Value::List(items)) => items
                 .into_iter()
                 .enumerate()
                 .map(|(index, item)| read(&format!("{path}[{index}]"), item))
@@ -92,12 +83,10 @@ impl Fields {
     }
 
     pub(super) fn texts(&mut self, key: &str) -> Result<Vec<String>, FieldError> {
-        let read = |path: &str, item: Json| match item {
-            Json::String(text) => Ok(text),
-            Json::Null => Ok(String::new()),
-            Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
-                Err(FieldError { path: path.to_owned(), expected: "text" })
-            }
+        let read = |path: &str, item: Value| match item {
+            Value::Str(text) => Ok(text),
+            Value::Null => Ok(String::new()),
+            _ => Err(FieldError { path: path.to_owned(), expected: "text" }),
         };
         Ok(self.list(key, read)?.unwrap_or_default())
     }
@@ -105,7 +94,7 @@ impl Fields {
     pub(super) fn text(&mut self, key: &str) -> Result<String, FieldError> {
         match self.take(key) {
             None => Ok(String::new()),
-            Some(Json::String(text)) => Ok(text),
+            Some(Value::Str(text)) => Ok(text),
             Some(_) => Err(self.error(key, "text")),
         }
     }
@@ -113,7 +102,8 @@ impl Fields {
     pub(super) fn integer(&mut self, key: &str) -> Result<i64, FieldError> {
         match self.take(key) {
             None => Ok(0),
-            Some(json) => json.as_i64().ok_or_else(|| self.error(key, "an integer")),
+            Some(Value::Int(number)) => Ok(number),
+            Some(_) => Err(self.error(key, "an integer")),
         }
     }
 
@@ -134,7 +124,7 @@ impl Fields {
     pub(super) fn bytes(&mut self, key: &str) -> Result<Option<Vec<u8>>, FieldError> {
         match self.take(key) {
             None => Ok(None),
-            Some(Json::String(text)) => {
+            Some(Value::Str(text)) => {
                 super::payload::decode_base64(&text).map(Some).map_err(|_| self.error(key, "base64"))
             }
             Some(_) => Err(self.error(key, "base64")),
@@ -142,47 +132,30 @@ impl Fields {
     }
 
     /// Returns the members nobody asked for.
-    pub(super) fn rest(self) -> JsonMap {
+    pub(super) fn rest(self) -> Map {
         self.map
     }
 }
 
-/// Reads values as Helm does: every number becomes a float, as in Go's `map[string]any`.
-pub(super) fn to_map(json: JsonMap) -> Map {
-    json.into_iter().map(|(key, item)| (key, to_value(item))).collect()
+/// Returns values as Helm sees them: every number is a float, as in Go's `map[string]any`.
+pub(super) fn with_floats(map: Map) -> Map {
+    map.into_iter().map(|(key, value)| (key, float(value))).collect()
 }
 
-fn to_value(json: Json) -> Value {
-    match json {
-        Json::Null => Value::Null,
-        Json::Bool(flag) => Value::Bool(flag),
-        Json::Number(number) => Value::Float(number.as_f64().unwrap_or_default()),
-        Json::String(text) => Value::Str(text),
-        Json::Array(items) => Value::List(items.into_iter().map(to_value).collect()),
-        Json::Object(map) => Value::Map(to_map(map)),
-    }
-}
-
-pub(super) fn from_map(map: &Map) -> JsonMap {
-    map.iter().map(|(key, item)| (key.clone(), from_value(item))).collect()
-}
-
-fn from_value(value: &Value) -> Json {
+#[expect(clippy::cast_precision_loss, reason = "Go rounds large integers in the same way")]
+fn float(value: Value) -> Value {
     match value {
-        Value::Null => Json::Null,
-        Value::Bool(flag) => Json::Bool(*flag),
-        Value::Int(number) => Json::from(*number),
-        Value::Uint(number) => Json::from(*number),
-        Value::Float(number) => Json::from(*number),
-        Value::Str(text) => Json::from(text.as_str()),
-        Value::List(items) => Json::Array(items.iter().map(from_value).collect()),
-        Value::Map(map) => Json::Object(from_map(map)),
+        Value::Int(number) => Value::Float(number as f64),
+        Value::Uint(number) => Value::Float(number as f64),
+        Value::List(items) => Value::List(items.into_iter().map(float).collect()),
+        Value::Map(map) => Value::Map(with_floats(map)),
+        other => other,
     }
 }
 
 /// A JSON tree whose objects keep the order in which members were put in.
 pub(super) enum Node {
-    Json(Json),
+    Value(Value),
     List(Vec<Node>),
     Object(Object),
 }
@@ -206,7 +179,7 @@ impl Object {
     /// Go's `omitempty` for a list of strings.
     pub(super) fn put_texts(&mut self, key: &str, texts: &[String]) {
         if !texts.is_empty() {
-            self.put(key, Json::from(texts.to_vec()));
+            self.put(key, Value::List(texts.iter().map(|text| text.as_str().into()).collect()));
         }
     }
 
@@ -218,22 +191,22 @@ impl Object {
     }
 
     /// Appends the members that were unknown when the object was read.
-    pub(super) fn put_unknown(&mut self, unknown: &JsonMap) {
+    pub(super) fn put_unknown(&mut self, unknown: &Map) {
         for (key, value) in unknown {
             self.put(key, value.clone());
         }
     }
 }
 
-impl From<Json> for Node {
-    fn from(json: Json) -> Self {
-        Node::Json(json)
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        Node::Value(value)
     }
 }
 
 impl From<&str> for Node {
     fn from(text: &str) -> Self {
-        Node::Json(Json::from(text))
+        Node::Value(text.into())
     }
 }
 
@@ -251,119 +224,104 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Returns `map` with its members in the order of the struct; others follow, sorted.
-    pub(super) fn order(&self, map: &JsonMap) -> Node {
+    pub(super) fn order(&self, map: &Map) -> Node {
         let known = self.keys.iter().filter_map(|key| map.get_key_value(*key));
         let unknown = map.iter().filter(|(key, _)| !self.keys.contains(&key.as_str()));
         let mut object = Object::default();
         for (key, value) in known.chain(unknown) {
             let shape = self.nested.iter().find(|(name, _)| name == key).map(|(_, shape)| *shape);
-            object.put(key, shape.map_or_else(|| Node::Json(value.clone()), |shape| shape.order_any(value)));
+            object.put(key, shape.map_or_else(|| Node::Value(value.clone()), |shape| shape.order_any(value)));
         }
         Node::Object(object)
     }
 
-    fn order_any(&self, value: &Json) -> Node {
+    fn order_any(&self, value: &Value) -> Node {
         match value {
-            Json::Object(map) => self.order(map),
-            Json::Array(items) => Node::List(items.iter().map(|item| self.order_any(item)).collect()),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => Node::Json(value.clone()),
-        }
-    }
-}
-
-impl Serialize for Node {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Node::Json(json) => json.serialize(serializer),
-            Node::List(items) => {
-                let mut list = serializer.serialize_seq(Some(items.len()))?;
-                for item in items {
-                    list.serialize_element(item)?;
-                }
-                list.end()
-            }
-            Node::Object(Object(members)) => {
-                let mut map = serializer.serialize_map(Some(members.len()))?;
-                for (key, value) in members {
-                    map.serialize_entry(key, value)?;
-                }
-                map.end()
-            }
+            Value::Map(map) => self.order(map),
+            Value::List(items) => Node::List(items.iter().map(|item| self.order_any(item)).collect()),
+            other => Node::Value(other.clone()),
         }
     }
 }
 
 /// Returns the compact JSON that Go's `json.Marshal` writes.
-pub(super) fn write(node: &Node) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, GoFormatter);
-    // Writing to memory does not fail and every key is text, so there is no error to report.
-    let written = node.serialize(&mut serializer);
-    debug_assert!(written.is_ok(), "memory writes do not fail");
-    bytes
+///
+/// # Errors
+/// NaN, infinities and bottomless nesting have no JSON form.
+pub(super) fn write(node: &Node) -> Result<String, JsonError> {
+    let mut out = String::new();
+    append(&mut out, node)?;
+    Ok(out)
 }
 
-/// Go's spelling: HTML characters and the two line separators are escaped; floats lose a zero fraction.
-struct GoFormatter;
-
-impl serde_json::ser::Formatter for GoFormatter {
-    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        writer.write_all(number::format_json(value).as_deref().unwrap_or("null").as_bytes())
-    }
-
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut start = 0;
-        for (at, character) in fragment.char_indices() {
-            if matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
-                writer.write_all(&fragment.as_bytes()[start..at])?;
-                write!(writer, "\\u{:04x}", u32::from(character))?;
-                start = at + character.len_utf8();
+fn append(out: &mut String, node: &Node) -> Result<(), JsonError> {
+    match node {
+        Node::Value(Value::Str(text)) => append_string(out, text, Escape::Html),
+        Node::Value(value) => out.push_str(&to_string(value, Escape::Html)?),
+        Node::List(items) => {
+            let mut mark = '[';
+            for item in items {
+                out.push(mark);
+                append(out, item)?;
+                mark = ',';
             }
+            out.push_str(if items.is_empty() { "[]" } else { "]" });
         }
-        writer.write_all(&fragment.as_bytes()[start..])
+        Node::Object(Object(members)) => {
+            let mut mark = '{';
+            for (key, value) in members {
+                out.push(mark);
+                append_string(out, key, Escape::Html);
+                out.push(':');
+                append(out, value)?;
+                mark = ',';
+            }
+            out.push_str(if members.is_empty() { "{}" } else { "}" });
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::value::json::{Numbers, from_slice};
+
+    fn read(text: &str) -> Value {
+        from_slice(text.as_bytes(), Numbers::Typed).unwrap()
+    }
 
     #[test]
-    fn text_and_numbers_are_written_as_go_writes_them() {
-        // Answers of Go's json.Marshal.
-        for (value, expected) in [
-            (json!("a<b>&c"), r#""a\u003cb\u003e\u0026c""#),
-            (json!("\u{2028}ü\u{1f600}\u{7f}"), "\"\\u2028ü\u{1f600}\u{7f}\""),
-            (json!("\n\t\r\"\\/\u{1}\u{1f}"), r#""\n\t\r\"\\/\u0001\u001f""#),
-            (json!(1_000_000.0), "1000000"),
-            (json!(1e21), "1e+21"),
-            (json!(0.5), "0.5"),
-            (json!(-3), "-3"),
-            (json!({"b": [1, null], "a": {}}), r#"{"a":{},"b":[1,null]}"#),
-        ] {
-            assert_eq!(String::from_utf8(write(&Node::Json(value))).unwrap(), expected);
-        }
+    fn members_keep_their_order_and_go_escapes_apply() {
+        let mut inner = Object::default();
+        inner.put("z", read(r#"{"b":[1,null],"a":1000000.0}"#));
+        inner.put_text("empty", "");
+        inner.put("a<b", "x&y");
+        let mut object = Object::default();
+        object.put("list", Node::List(vec![inner.into(), Object::default().into()]));
+        object.put("none", Node::List(Vec::new()));
+        object.put_unknown(&Map::from([("u".to_owned(), Value::Int(9_007_199_254_740_993))]));
+        assert_eq!(
+            write(&object.into()).unwrap(),
+            r#"{"list":[{"z":{"a":1000000,"b":[1,null]},"a\u003cb":"x\u0026y"},{}],"none":[],"u":9007199254740993}"#
+        );
+        assert!(write(&Value::Float(f64::NAN).into()).is_err());
     }
 
     #[test]
     fn keys_match_in_any_case_and_the_rest_is_kept() {
-        let mut fields =
-            Fields::new("", json!({"Name": "a", "STATUS": "b", "status": "c", "x": 1})).unwrap().unwrap();
+        let json = read(r#"{"Name":"a","STATUS":"b","status":"c","x":1}"#);
+        let mut fields = Fields::new("", json).unwrap().unwrap();
         assert_eq!(fields.text("name").unwrap(), "a");
         assert_eq!(fields.text("status").unwrap(), "c");
-        assert_eq!(Json::Object(fields.rest()), json!({"x": 1}));
+        assert_eq!(Value::Map(fields.rest()), read(r#"{"x":1}"#));
     }
 
     #[test]
     fn a_wrong_type_names_the_path() {
-        let mut fields = Fields::new("info", json!({"status": 1, "at": "noon"})).unwrap().unwrap();
+        let mut fields = Fields::new("info", read(r#"{"status":1,"at":"noon","n":1.5}"#)).unwrap().unwrap();
         assert_eq!(fields.text("status").unwrap_err().to_string(), "`info.status` is not text");
         assert_eq!(fields.time("at").unwrap_err().to_string(), "`info.at` is not a time");
+        assert_eq!(fields.integer("n").unwrap_err().to_string(), "`info.n` is not an integer");
     }
 }

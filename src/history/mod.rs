@@ -15,12 +15,12 @@ mod release;
 mod revisions;
 mod time;
 
-pub use json::{FieldError, JsonMap};
+pub use json::FieldError;
 pub use labels::{CONTEXT_LABEL, context_of, labels_for, user_labels};
 pub use payload::{PayloadError, RECORD_LIMIT};
 pub use record::{
-    DecodeError, Record, Storage, TooLarge, Undecodable, decode, new_object, object_name, parse_object_name,
-    updated_object,
+    DecodeError, EncodeError, Record, Storage, Undecodable, decode, new_object, object_name,
+    parse_object_name, updated_object,
 };
 pub use release::{Chart, File, Hook, HookRun, Info, Phase, Release, Status, decode_release, encode_release};
 pub use revisions::{History, group};

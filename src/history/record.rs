@@ -12,6 +12,7 @@ use super::labels::{self, user_labels};
 use super::payload::{self, PayloadError, RECORD_LIMIT};
 use super::release::{Release, decode_release, encode_release};
 use crate::model::ReleaseKey;
+use crate::value::json::{JsonError, Numbers, from_slice};
 
 const NAME_PREFIX: &str = "sh.helm.release.v1.";
 const SECRET_TYPE: &str = "helm.sh/release.v1";
@@ -123,7 +124,7 @@ pub enum DecodeError {
     Payload(#[from] PayloadError),
     /// The payload is not JSON.
     #[error("its payload is not JSON")]
-    Json(#[source] serde_json::Error),
+    Json(#[from] JsonError),
     /// A member has the wrong type.
     #[error("its payload is not a release")]
     Field(#[from] FieldError),
@@ -176,8 +177,7 @@ fn decode_object(
             payload::unpack(&String::from_utf8_lossy(&inner))?
         }
     };
-    let json = serde_json::from_str(&String::from_utf8_lossy(&json)).map_err(DecodeError::Json)?;
-    let (mut release, has_info) = decode_release(json)?;
+    let (mut release, has_info) = decode_release(from_slice(&json, Numbers::Typed)?)?;
     if !has_info {
         return Err(DecodeError::NoInfo);
     }
@@ -212,32 +212,44 @@ fn string_map(json: &Json) -> BTreeMap<String, String> {
     members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// A release that does not fit one object of the API server.
+/// Why a release cannot be recorded.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the record of revision {revision} needs {size} bytes, and the API server takes {RECORD_LIMIT} (before \
-     compression: {parts})"
-)]
-pub struct TooLarge {
-    /// The revision.
-    pub revision: u64,
-    /// The size of the compressed payload.
-    pub size: usize,
-    /// What it is made of, largest first.
-    pub parts: String,
+pub enum EncodeError {
+    /// It does not fit one object of the API server.
+    #[error(
+        "the record of revision {revision} needs {size} bytes, and the API server takes {RECORD_LIMIT} (before \
+         compression: {parts})"
+    )]
+    TooLarge {
+        /// The revision.
+        revision: u64,
+        /// The size of the compressed payload.
+        size: usize,
+        /// What it is made of, largest first.
+        parts: String,
+    },
+    /// Its values have no JSON form.
+    #[error("the record of revision {revision} cannot be written as JSON")]
+    Json {
+        /// The revision.
+        revision: u64,
+        /// Why.
+        #[source]
+        source: JsonError,
+    },
 }
 
 /// Returns the object to POST for a new revision. `labels` are the labels beside Helm's own; those that
 /// Helm's storage sets itself are ignored.
 ///
 /// # Errors
-/// The release is larger than one object can be.
+/// The release is larger than one object can be, or has values that no JSON holds.
 pub fn new_object(
     storage: Storage,
     release: &Release,
     labels: &BTreeMap<String, String>,
     now: Timestamp,
-) -> Result<Json, TooLarge> {
+) -> Result<Json, EncodeError> {
     let name = object_name(&release.name, release.version);
     let labels = all_labels(release, &release.name, labels, (labels::CREATED_AT, now));
     body(storage, release, json!({ "name": name, "namespace": release.namespace, "labels": labels }))
@@ -246,8 +258,8 @@ pub fn new_object(
 /// Returns the object to PUT for a changed record. It replaces only the version that was read.
 ///
 /// # Errors
-/// The release is larger than one object can be.
-pub fn updated_object(record: &Record, now: Timestamp) -> Result<Json, TooLarge> {
+/// The release is larger than one object can be, or has values that no JSON holds.
+pub fn updated_object(record: &Record, now: Timestamp) -> Result<Json, EncodeError> {
     let release = &record.release;
     let name = parse_object_name(&record.object).map_or(release.name.as_str(), |(name, _)| name);
     let labels = all_labels(release, name, &record.labels, (labels::MODIFIED_AT, now));
@@ -284,10 +296,12 @@ fn all_labels(
     all
 }
 
-fn body(storage: Storage, release: &Release, metadata: Json) -> Result<Json, TooLarge> {
-    let payload = payload::pack(&encode_release(release));
+fn body(storage: Storage, release: &Release, metadata: Json) -> Result<Json, EncodeError> {
+    let revision = release.version;
+    let json = encode_release(release).map_err(|source| EncodeError::Json { revision, source })?;
+    let payload = payload::pack(json.as_bytes());
     if payload.len() > RECORD_LIMIT {
-        return Err(TooLarge { revision: release.version, size: payload.len(), parts: parts(release) });
+        return Err(EncodeError::TooLarge { revision, size: payload.len(), parts: parts(release) });
     }
     let mut object = json!({ "apiVersion": "v1", "kind": storage.kind(), "metadata": metadata });
     match storage {

@@ -5,12 +5,11 @@
 
 use std::fmt;
 
-use serde_json::Value as Json;
-
 use super::Time;
-use super::json::{self, FieldError, Fields, JsonMap, Node, Object, Shape, from_map, to_map};
+use super::json::{self, FieldError, Fields, Node, Object, Shape, with_floats};
 use super::payload::encode_base64;
-use crate::value::Map;
+use crate::value::json::JsonError;
+use crate::value::{Map, Value};
 
 /// One revision of a release.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +33,7 @@ pub struct Release {
     /// How the objects were applied: `ssa`, `csa`, or empty (which Helm 4 takes as `csa`).
     pub apply_method: String,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 impl Release {
@@ -62,7 +61,7 @@ pub struct Info {
     /// The rendered notes.
     pub notes: String,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 /// The state of a revision. Source: Helm `pkg/release/common/status.go`.
@@ -136,9 +135,9 @@ impl fmt::Display for Status {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// `Chart.yaml` after dependency processing, with Helm's JSON member names.
-    pub metadata: Option<JsonMap>,
+    pub metadata: Option<Map>,
     /// `Chart.lock`.
-    pub lock: Option<JsonMap>,
+    pub lock: Option<Map>,
     /// The templates, with the chart's own paths.
     pub templates: Vec<File>,
     /// The defaults after dependency processing.
@@ -152,7 +151,7 @@ pub struct Chart {
     /// Modification time of `Chart.yaml`.
     pub modified: Option<Time>,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 impl Chart {
@@ -187,13 +186,13 @@ pub struct File {
     /// Modification time (Helm 4).
     pub modified: Option<Time>,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 impl File {
     /// Returns a file.
     pub fn new(name: impl Into<String>, data: impl Into<Vec<u8>>, modified: Option<Time>) -> Self {
-        Self { name: name.into(), data: data.into(), modified, unknown: JsonMap::new() }
+        Self { name: name.into(), data: data.into(), modified, unknown: Map::new() }
     }
 }
 
@@ -219,7 +218,7 @@ pub struct Hook {
     /// When its logs are shown.
     pub output_log_policies: Vec<String>,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 /// The last run of a hook.
@@ -232,13 +231,13 @@ pub struct HookRun {
     /// How it went.
     pub phase: Phase,
     /// Members this program does not know.
-    pub unknown: JsonMap,
+    pub unknown: Map,
 }
 
 impl HookRun {
     /// Returns a run in `phase`.
     pub fn new(phase: Phase, started_at: Option<Time>, completed_at: Option<Time>) -> Self {
-        Self { started_at, completed_at, phase, unknown: JsonMap::new() }
+        Self { started_at, completed_at, phase, unknown: Map::new() }
     }
 }
 
@@ -291,7 +290,7 @@ impl Phase {
 ///
 /// # Errors
 /// A member of a type that Helm's reader refuses.
-pub fn decode_release(json: Json) -> Result<(Release, bool), FieldError> {
+pub fn decode_release(json: Value) -> Result<(Release, bool), FieldError> {
     let Some(mut fields) = Fields::new("", json)? else {
         return Ok((Release::default(), false));
     };
@@ -301,7 +300,7 @@ pub fn decode_release(json: Json) -> Result<(Release, bool), FieldError> {
         name: fields.text("name")?,
         info: info.map_or(Ok(Info::default()), decode_info)?,
         chart: fields.object("chart")?.map(decode_chart).transpose()?,
-        config: to_map(fields.map("config")?.unwrap_or_default()),
+        config: with_floats(fields.map("config")?.unwrap_or_default()),
         manifest: fields.text("manifest")?,
         hooks: fields.list("hooks", decode_hook)?.unwrap_or_default(),
         version: fields.revision("version")?,
@@ -330,7 +329,7 @@ fn decode_chart(mut fields: Fields) -> Result<Chart, FieldError> {
         metadata: fields.map("metadata")?,
         lock: fields.map("lock")?,
         templates: fields.list("templates", decode_file)?.unwrap_or_default(),
-        values: fields.map("values")?.map(to_map),
+        values: fields.map("values")?.map(with_floats),
         schema: fields.bytes("schema")?,
         schema_modified: fields.time("schemamodtime")?,
         files: fields.list("files", decode_file)?.unwrap_or_default(),
@@ -339,7 +338,7 @@ fn decode_chart(mut fields: Fields) -> Result<Chart, FieldError> {
     })
 }
 
-fn decode_file(path: &str, json: Json) -> Result<File, FieldError> {
+fn decode_file(path: &str, json: Value) -> Result<File, FieldError> {
     let Some(mut fields) = Fields::new(path, json)? else {
         return Ok(File::default());
     };
@@ -351,7 +350,7 @@ fn decode_file(path: &str, json: Json) -> Result<File, FieldError> {
     })
 }
 
-fn decode_hook(path: &str, json: Json) -> Result<Hook, FieldError> {
+fn decode_hook(path: &str, json: Value) -> Result<Hook, FieldError> {
     let Some(mut fields) = Fields::new(path, json)? else {
         return Ok(Hook::default());
     };
@@ -379,7 +378,10 @@ fn decode_run(mut fields: Fields) -> Result<HookRun, FieldError> {
 }
 
 /// Writes the JSON that Helm 4 would write for this release, unknown members last.
-pub fn encode_release(release: &Release) -> Vec<u8> {
+///
+/// # Errors
+/// Values that have no JSON form: NaN and infinities.
+pub fn encode_release(release: &Release) -> Result<String, JsonError> {
     let mut object = Object::default();
     object.put("name", release.name.as_str());
     object.put("info", encode_info(&release.info));
@@ -387,19 +389,23 @@ pub fn encode_release(release: &Release) -> Vec<u8> {
         object.put("chart", encode_chart(chart));
     }
     if !release.config.is_empty() {
-        object.put("config", Json::Object(from_map(&release.config)));
+        object.put("config", Value::Map(release.config.clone()));
     }
     object.put_text("manifest", &release.manifest);
     if !release.hooks.is_empty() {
         object.put("hooks", Node::List(release.hooks.iter().map(encode_hook).collect()));
     }
     if release.version != 0 {
-        object.put("version", Json::from(release.version));
+        object.put("version", number(release.version));
     }
     object.put_text("namespace", &release.namespace);
     object.put_text("apply_method", &release.apply_method);
     object.put_unknown(&release.unknown);
     json::write(&Node::Object(object))
+}
+
+fn number(revision: u64) -> Value {
+    Value::Uint(revision)
 }
 
 fn encode_info(info: &Info) -> Object {
@@ -410,7 +416,7 @@ fn encode_info(info: &Info) -> Object {
     object.put("description", info.description.as_str());
     object.put("status", info.status.as_str());
     if info.rollback_revision != 0 {
-        object.put("rollback_revision", Json::from(info.rollback_revision));
+        object.put("rollback_revision", number(info.rollback_revision));
     }
     object.put_text("notes", &info.notes);
     object.put_unknown(&info.unknown);
@@ -455,17 +461,21 @@ const LOCK: Shape =
 fn encode_chart(chart: &Chart) -> Object {
     let files = |files: &[File]| -> Node {
         // Go writes a slice that was never set as null.
-        if files.is_empty() { Json::Null.into() } else { Node::List(files.iter().map(encode_file).collect()) }
+        if files.is_empty() {
+            Value::Null.into()
+        } else {
+            Node::List(files.iter().map(encode_file).collect())
+        }
     };
     let ordered =
-        |shape: &Shape, map: &Option<JsonMap>| map.as_ref().map_or(Json::Null.into(), |map| shape.order(map));
+        |shape: &Shape, map: &Option<Map>| map.as_ref().map_or(Value::Null.into(), |map| shape.order(map));
     let mut object = Object::default();
     object.put("metadata", ordered(&METADATA, &chart.metadata));
     object.put("lock", ordered(&LOCK, &chart.lock));
     object.put("templates", files(&chart.templates));
-    object.put("values", chart.values.as_ref().map_or(Json::Null, |values| Json::Object(from_map(values))));
+    object.put("values", chart.values.as_ref().map_or(Value::Null, |values| Value::Map(values.clone())));
     object
-        .put("schema", chart.schema.as_ref().map_or(Json::Null, |schema| Json::from(encode_base64(schema))));
+        .put("schema", chart.schema.as_ref().map_or(Value::Null, |schema| Value::Str(encode_base64(schema))));
     object.put_time("schemamodtime", chart.schema_modified.as_ref());
     object.put("files", files(&chart.files));
     object.put_time("modtime", chart.modified.as_ref());
@@ -476,7 +486,7 @@ fn encode_chart(chart: &Chart) -> Object {
 fn encode_file(file: &File) -> Node {
     let mut object = Object::default();
     object.put("name", file.name.as_str());
-    object.put("data", Json::from(encode_base64(&file.data)));
+    object.put("data", Value::Str(encode_base64(&file.data)));
     object.put_time("modtime", file.modified.as_ref());
     object.put_unknown(&file.unknown);
     object.into()
@@ -491,7 +501,7 @@ fn encode_hook(hook: &Hook) -> Node {
     object.put_texts("events", &hook.events);
     object.put("last_run", encode_run(&hook.last_run));
     if hook.weight != 0 {
-        object.put("weight", Json::from(hook.weight));
+        object.put("weight", Value::Int(hook.weight));
     }
     object.put_texts("delete_policies", &hook.delete_policies);
     object.put_texts("output_log_policies", &hook.output_log_policies);
