@@ -185,6 +185,8 @@ impl Decoder<'_, '_> {
         }
         let node = &self.nodes[end];
         let RawKind::Scalar { value: text, tag, implicit } = &node.kind else {
+            // What is wrong inside of the key comes first.
+            self.node(end)?;
             let problem = format!("invalid map key: {}", describe(self.nodes, end));
             return Err(YamlError::plain(self.nodes[at].start, problem));
         };

@@ -61,9 +61,27 @@ fn utf8(bytes: &[u8], skipped: usize) -> Input<'_> {
         },
     };
     let fault = YamlError::plain(mark_at(text, at), problem);
-    let cut = (at / BLOCK * BLOCK).min(text.len());
-    let cut = (0..=cut).rev().find(|&cut| text.is_char_boundary(cut)).unwrap_or(0);
+    // Whether a sequence is incomplete shows at the end of the stream only.
+    let complete = problem != "incomplete UTF-8 octet sequence";
+    let cut = if complete { block_start(text, at, skipped) } else { at };
     Input { text: Cow::Borrowed(&text[..cut]), skipped, fault: Some(fault) }
+}
+
+/// Where the block that holds the byte `at` starts: a character that a block cuts in two goes into the next.
+fn block_start(text: &str, at: usize, skipped: usize) -> usize {
+    let mut start = 0;
+    let mut end = BLOCK - skipped;
+    loop {
+        let mut next = end.min(text.len());
+        while !text.is_char_boundary(next) {
+            next -= 1;
+        }
+        if next > at || next >= text.len() || next == start {
+            return start;
+        }
+        start = next;
+        end = start + BLOCK;
+    }
 }
 
 /// Source: go-yaml `readerc.go`; `rest` starts at the broken sequence.

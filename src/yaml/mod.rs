@@ -2,11 +2,12 @@
 //!
 //! No Rust library reads YAML 1.1 the way go-yaml does, so scanner, parser, resolver and emitter are our own.
 //! Reading goes `input` (bytes to characters) → `scan` (tokens) → `parse` (nodes of the first document) →
-//! `decode` (values) or `spanned` (nodes with places). Nesting, aliases and sizes are bounded; no input panics.
+//! `decode` (values) or `spanned` (nodes with places); writing is `emit`. Nesting, aliases and sizes are bounded; no input panics.
 //! Knows no Helm, no Kubernetes and no files.
 
 mod decode;
 mod describe;
+mod emit;
 mod error;
 mod input;
 mod parse;
@@ -16,6 +17,7 @@ mod spanned;
 
 use crate::value::json::{Numbers, mismatch};
 use crate::value::{Map, Value};
+pub use emit::{EmitError, to_yaml, to_yaml_pretty};
 pub use error::{Position, YamlError};
 pub use spanned::{Content, Entry, Node, Span};
 

@@ -2,4 +2,5 @@
 
 mod dsf;
 mod template;
+mod yaml_cases;
 mod yaml_tables;

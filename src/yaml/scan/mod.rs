@@ -26,6 +26,8 @@ struct SimpleKey {
     required: bool,
     /// The number of the token that the key would start with, counted from the start of the text.
     token: usize,
+    /// Whether the token waits for the decision. go-yaml forgets to wait for an empty flow collection.
+    awaited: bool,
     mark: Mark,
 }
 
@@ -44,11 +46,14 @@ pub(super) struct Scanner<'a> {
     /// Whether the head of the queue is known to be final.
     ready: bool,
     ended: bool,
+    /// Whether a decision needed characters behind the end. go-yaml wants four before each token.
+    looked_behind: bool,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let outermost = SimpleKey { possible: false, required: false, token: 0, mark: Mark::default() };
+        let outermost =
+            SimpleKey { possible: false, required: false, token: 0, awaited: false, mark: Mark::default() };
         Scanner {
             cursor: Cursor::new(text),
             queue: VecDeque::with_capacity(16),
@@ -59,12 +64,13 @@ impl<'a> Scanner<'a> {
             key_allowed: true,
             ready: false,
             ended: false,
+            looked_behind: false,
         }
     }
 
     /// Whether the end of the text has been looked at.
     pub(super) fn reached_end(&self) -> bool {
-        self.ended || self.cursor.rest().len() < 4
+        self.looked_behind || self.cursor.at_end()
     }
 
     /// Returns the next token without taking it.
@@ -86,21 +92,26 @@ impl<'a> Scanner<'a> {
 
     fn fill(&mut self) -> Result<(), YamlError> {
         loop {
-            if self.ended {
-                return Ok(());
-            }
             if !self.queue.is_empty() {
                 // A key may still turn out to start at the head of the queue.
                 let head = self.taken;
-                let Some(level) = self.keys.iter().position(|key| key.possible && key.token == head) else {
+                let Some(level) = self.keys.iter().position(|key| key.awaited && key.token == head) else {
                     return Ok(());
                 };
                 if !self.key_is_valid(level)? {
                     return Ok(());
                 }
             }
+            if self.ended {
+                return Ok(());
+            }
             self.fetch()?;
         }
+    }
+
+    /// Notes that the next `characters` decide something.
+    fn need(&mut self, characters: usize) {
+        self.looked_behind |= self.cursor.rest().len() < characters;
     }
 
     fn flow(&self) -> bool {
@@ -109,6 +120,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch(&mut self) -> Result<(), YamlError> {
         self.skip_to_token();
+        self.need(4);
         self.unroll_indent(self.cursor.column());
         let first = self.cursor.peek(0);
         if first == 0 {
@@ -189,7 +201,7 @@ impl<'a> Scanner<'a> {
         let token = self.taken + self.queue.len();
         let mark = self.cursor.mark();
         if let Some(key) = self.keys.last_mut() {
-            *key = SimpleKey { possible: true, required, token, mark };
+            *key = SimpleKey { possible: true, required, token, awaited: true, mark };
         }
         Ok(())
     }
@@ -201,6 +213,7 @@ impl<'a> Scanner<'a> {
             return Err(self.cursor.error("could not find expected ':'"));
         }
         key.possible = false;
+        key.awaited = false;
         Ok(())
     }
 
@@ -216,12 +229,16 @@ impl<'a> Scanner<'a> {
         if self.indents.len() > MAX_DEPTH {
             return Err(self.cursor.error(too_deep()));
         }
-        let token = Token { kind, start: mark, end: mark };
-        match before {
-            Some(number) => self.queue.insert(number.saturating_sub(self.taken).min(self.queue.len()), token),
-            None => self.queue.push_back(token),
-        }
+        self.insert(before, Token { kind, start: mark, end: mark });
         Ok(())
+    }
+
+    /// Puts a token in front of the one with the number `before`; at the end if that has been taken.
+    fn insert(&mut self, before: Option<usize>, token: Token<'a>) {
+        match before.and_then(|number| number.checked_sub(self.taken)) {
+            Some(at) if at < self.queue.len() => self.queue.insert(at, token),
+            _ => self.queue.push_back(token),
+        }
     }
 
     /// Closes the block collections that are further right than the column.
@@ -274,8 +291,8 @@ impl<'a> Scanner<'a> {
 
     fn fetch_flow_start(&mut self, kind: Kind<'a>) -> Result<(), YamlError> {
         self.save_key()?;
-        let mark = self.cursor.mark();
-        self.keys.push(SimpleKey { possible: false, required: false, token: 0, mark });
+        let (token, mark) = (self.taken + self.queue.len(), self.cursor.mark());
+        self.keys.push(SimpleKey { possible: false, required: false, token, awaited: false, mark });
         if self.keys.len() > MAX_DEPTH + 1 {
             return Err(self.cursor.error(too_deep()));
         }
@@ -286,8 +303,12 @@ impl<'a> Scanner<'a> {
 
     fn fetch_flow_end(&mut self, kind: Kind<'a>) -> Result<(), YamlError> {
         self.drop_key()?;
-        if self.flow() {
-            self.keys.pop();
+        if self.flow()
+            && let Some(closed) = self.keys.pop()
+        {
+            for key in self.keys.iter_mut().filter(|key| key.token == closed.token) {
+                key.awaited = false;
+            }
         }
         self.key_allowed = false;
         self.push_indicator(kind, 1);
@@ -331,10 +352,10 @@ impl<'a> Scanner<'a> {
         let level = self.keys.len() - 1;
         if self.key_is_valid(level)? {
             let (number, mark) = (self.keys[level].token, self.keys[level].mark);
-            let at = number.saturating_sub(self.taken).min(self.queue.len());
-            self.queue.insert(at, Token { kind: Kind::Key, start: mark, end: mark });
+            self.insert(Some(number), Token { kind: Kind::Key, start: mark, end: mark });
             self.roll_indent(mark, Some(number), Kind::BlockMappingStart)?;
             self.keys[level].possible = false;
+            self.keys[level].awaited = false;
             self.key_allowed = false;
         } else {
             if !self.flow() {

@@ -264,6 +264,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn scan_escape(&mut self) -> Result<char, YamlError> {
+        self.need(2);
         let plain = match self.cursor.peek(1) {
             b'0' => '\0',
             b'a' => '\u{7}',
@@ -290,6 +291,7 @@ impl<'a> Scanner<'a> {
 
     fn scan_code(&mut self, digits: usize) -> Result<char, YamlError> {
         self.cursor.advance(2);
+        self.need(digits);
         let mut code: u32 = 0;
         for ahead in 0..digits {
             let Some(digit) = char::from(self.cursor.peek(ahead)).to_digit(16) else {
