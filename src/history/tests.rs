@@ -25,7 +25,9 @@ fn golden(helm: &str) -> Vec<(String, Storage, Json)> {
     assert!(files.len() > 10);
     let read = |path: PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let object: Json = serde_yaml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let object = crate::yaml::read(&std::fs::read(path).unwrap()).unwrap();
+        let object = crate::value::json::to_string(&object, crate::value::json::Escape::Raw).unwrap();
+        let object: Json = serde_json::from_str(&object).unwrap();
         let storage = if object["kind"] == "Secret" { Storage::Secret } else { Storage::ConfigMap };
         (name, storage, object)
     };
