@@ -155,6 +155,8 @@ fn the_text_shows_the_lines_around_a_change() {
     let created = object_diff(None, Some(&json!({"kind": "X"})), &options());
     assert_eq!(created.text.lines, [Line::Added("kind: X".into())]);
     assert!(object_diff(None, None, &options()).is_empty());
+    // Text that YAML cannot hold is shown as JSON.
+    check(json!({"data": "a\u{7f}"}), json!({"data": "b\u{7f}"}), &["data: \"a\u{7f}\" -> \"b\u{7f}\""]);
 }
 
 #[test]

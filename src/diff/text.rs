@@ -5,6 +5,9 @@ use std::fmt;
 use serde_json::Value as Json;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
+use crate::value::Value;
+use crate::yaml::to_yaml;
+
 /// More lines than this on both sides, after what is equal at both ends, are not compared line by line: the
 /// work grows with their product, and nobody reads the result.
 const LONGEST: usize = 8_000;
@@ -48,9 +51,27 @@ impl fmt::Display for TextDiff {
     }
 }
 
-/// Returns an object as YAML with sorted keys; empty for nothing.
+/// Returns an object as YAML with sorted keys; empty for nothing. Texts that YAML cannot hold make it JSON.
 pub(super) fn yaml(object: Option<&Json>) -> String {
-    object.and_then(|object| serde_yaml::to_string(object).ok()).unwrap_or_default()
+    let Some(object) = object else { return String::new() };
+    to_yaml(&to_value(object)).unwrap_or_else(|_| format!("{object:#}\n"))
+}
+
+fn to_value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(*flag),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Value::Int(number),
+            (None, Some(number)) => Value::Uint(number),
+            (None, None) => Value::Float(number.as_f64().unwrap_or_default()),
+        },
+        Json::String(text) => Value::Str(text.clone()),
+        Json::Array(items) => Value::List(items.iter().map(to_value).collect()),
+        Json::Object(members) => {
+            Value::Map(members.iter().map(|(key, value)| (key.clone(), to_value(value))).collect())
+        }
+    }
 }
 
 /// Compares two texts. At most `limit` lines are returned, each difference with `context` lines around it.
