@@ -3,7 +3,12 @@
 //! Every function here answers as its Go namesake does, on bytes where a Go string may hold any bytes.
 //! Nothing here knows templates, charts or Kubernetes; time, zone and randomness are parameters.
 
+pub mod glob;
+pub mod html;
+pub mod path;
 pub mod regexp;
 pub mod strconv;
+pub mod time;
 pub mod unicode;
+pub mod url;
 pub mod utf8;
