@@ -125,6 +125,7 @@ fn unknown_template(
 ) {
     let mut names: Vec<&str> = templates.keys().map(String::as_str).collect();
     names.sort_unstable();
+    names.truncate(1000);
     let hint = closest(&template.value.value, names).map(|name| format!("did you mean `{name}`?"));
     let message = format!("no template `{}` in `appsTemplates`", template.value.shown());
     let path = join(path, "extends");

@@ -4,6 +4,9 @@ use crate::text::{Excerpt, Sources, Span, plural, printable};
 use std::collections::HashSet;
 use std::fmt;
 
+/// The most problems that are printed: nobody reads more, and a file may hold very many.
+const MOST_SHOWN: usize = 200;
+
 /// The kind of a problem. Its name is stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
@@ -201,7 +204,7 @@ fn drop_consequences(list: &mut Vec<Problem>) {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, problem) in self.list.iter().enumerate() {
+        for (at, problem) in self.list.iter().take(MOST_SHOWN).enumerate() {
             if at > 0 {
                 f.write_str("\n")?;
             }
@@ -214,7 +217,10 @@ impl fmt::Display for Problems {
             }
         }
         if self.list.len() > 1 {
-            writeln!(f, "\n{} found", plural(self.list.len(), "problem"))?;
+            let count = plural(self.list.len(), "problem");
+            let cut = self.list.len() > MOST_SHOWN;
+            let rest = if cut { format!(", the first {MOST_SHOWN} are shown") } else { String::new() };
+            writeln!(f, "\n{count} found{rest}")?;
         }
         Ok(())
     }

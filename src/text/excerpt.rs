@@ -7,6 +7,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The widest line that is printed, gutter included.
 const WIDTH: usize = 80;
 const ELLIPSIS: char = '…';
+/// Bytes on each side of a mark that are looked at.
+const FAR: usize = 1000;
 
 /// What a piece of an excerpt is, for whoever colours it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,11 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// Cuts `line` to `width` columns so that the marked bytes stay visible.
 fn window(line: &str, start: usize, end: usize, hide_rest: bool, width: usize) -> Window {
+    // What is further away cannot be seen anyway; a line may be as long as its file.
+    let line = &line[..floor(line, end.saturating_add(FAR))];
+    let cut = floor(line, start.saturating_sub(FAR));
+    let (line, start, end) = (&line[cut..], start - cut, end - cut);
+    let end = floor(line, end.min(start + FAR));
     let before = printable(&line[..start]);
     let marked = printable(&line[start..end]);
     let hidden = hide_rest && !line[end..].trim().is_empty();

@@ -1,6 +1,6 @@
 //! Charts and files: which kind of place a text names, and whether something is there.
 
-use super::Resolver;
+use super::{MOST_CANDIDATES, Resolver};
 use crate::dsf::files::{self, PathKind};
 use crate::dsf::keys;
 use crate::dsf::problems::{Code, Problem};
@@ -8,6 +8,7 @@ use crate::dsf::raw::{At, Given};
 use crate::dsf::state::{Chart, ChartSource, ChartVersion, Repository};
 use crate::dsf::substitute::refused;
 use crate::dsf::tree::Text;
+use crate::semver::Constraint;
 use crate::text::{Span, closest};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +31,18 @@ impl Resolver<'_, '_, '_, '_> {
         let source = self.chart_source(&format!("{path}.chart"), &chart, enabled, repositories);
         let version = match version {
             Some(version) if version.value.value.trim() == "latest" => ChartVersion::Latest,
-            Some(version) => ChartVersion::Matching(version.value.value.trim().to_owned()),
+            Some(version) => {
+                let text = version.value.value.trim();
+                if Constraint::parse(text).is_err() {
+                    let shown = version.value.shown();
+                    let message = format!("`{shown}` is neither a version nor a constraint");
+                    let problem =
+                        Problem::new(Code::BadValue, format!("{path}.version"), message, version.span);
+                    self.report
+                        .problem(problem.hint("such as \"1.2.3\", \"^1.2\", \">=1.2 <2\" or \"latest\""));
+                }
+                ChartVersion::Matching(text.to_owned())
+            }
             None => {
                 if !matches!(source, ChartSource::Local(_)) {
                     let problem = Problem::new(Code::MissingKey, path, "`version` is missing", app);
@@ -56,6 +68,10 @@ impl Resolver<'_, '_, '_, '_> {
         }
         if text.starts_with("https://") || text.starts_with("http://") {
             self.report.problems.extend(refused(&keys::CHART_URL, path, chart.span));
+            return ChartSource::Url(text.clone());
+        }
+        if let Some(("s3" | "gs" | "az", _)) = text.split_once("://") {
+            self.report.problems.extend(refused(&keys::BUCKET_FILE, path, chart.span));
             return ChartSource::Url(text.clone());
         }
         if let Some((repository, name)) = text.split_once('/')
@@ -143,7 +159,7 @@ fn missing_chart_hint(
     if first.is_empty() || first.starts_with('.') || text != shown {
         return None;
     }
-    let near = closest(first, repositories.keys().map(String::as_str));
+    let near = closest(first, repositories.keys().map(String::as_str).take(MOST_CANDIDATES));
     Some(match near {
         Some(near) => format!("did you mean the repository `{near}`?"),
         None => format!("`{first}` is no repository of the file, so it is taken as a folder beside the file"),

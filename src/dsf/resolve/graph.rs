@@ -1,6 +1,6 @@
 //! What must fit between releases: one identity each, and `needs` without circles.
 
-use super::{Draft, Resolver};
+use super::{Draft, MOST_CANDIDATES, Resolver};
 use crate::dsf::needs::circles;
 use crate::dsf::problems::{Code, Problem};
 use crate::dsf::raw::RawNeed;
@@ -31,6 +31,8 @@ impl Resolver<'_, '_, '_, '_> {
             .filter(|(_, draft)| draft.named)
             .map(|(at, draft)| (draft.release.key.clone(), at))
             .collect();
+        let mut known: Vec<String> = index.keys().take(MOST_CANDIDATES).map(ToString::to_string).collect();
+        known.sort();
         let mut edges = vec![Vec::new(); releases.len()];
         let mut spans = HashMap::new();
         for (at, raw) in needs.into_iter().enumerate() {
@@ -38,7 +40,7 @@ impl Resolver<'_, '_, '_, '_> {
                 let path = need.path;
                 let Some(&target) = index.get(&need.release.value) else {
                     let message = format!("no release `{}` in the files", need.shown);
-                    let hint = self.similar_release(&need.release.value, &index);
+                    let hint = similar_release(&need.release.value, &known);
                     let problem = Problem::new(Code::UnknownRelease, path, message, need.release.span);
                     self.report.problem(problem.maybe_hint(hint));
                     continue;
@@ -72,16 +74,14 @@ impl Resolver<'_, '_, '_, '_> {
             self.problem(Code::NeedsCycle, path, message, span);
         }
     }
+}
 
-    fn similar_release(&self, key: &ReleaseKey, index: &HashMap<ReleaseKey, usize>) -> Option<String> {
-        let mut same_name: Vec<&ReleaseKey> = index.keys().filter(|other| other.name == key.name).collect();
-        same_name.sort();
-        if let Some(other) = same_name.first() {
-            return Some(format!("did you mean `{other}`?"));
-        }
-        let mut all: Vec<String> = index.keys().map(ToString::to_string).collect();
-        all.sort();
-        closest(&key.to_string(), all.iter().map(String::as_str))
-            .map(|near| format!("did you mean `{near}`?"))
-    }
+/// A release that was probably meant: of the same name elsewhere, or spelled alike.
+fn similar_release(key: &ReleaseKey, known: &[String]) -> Option<String> {
+    let same_name = known.iter().find(|other| other.rsplit('/').next() == Some(key.name.as_str()));
+    let near = match same_name {
+        Some(other) => Some(other.as_str()),
+        None => closest(&key.to_string(), known.iter().map(String::as_str)),
+    };
+    near.map(|near| format!("did you mean `{near}`?"))
 }

@@ -34,6 +34,9 @@ const DEFAULT_MAX_PRUNE: MaxPrune = MaxPrune::Percent(30);
 /// Every cluster has it, and Helmsman lets apps use it without declaring it.
 const SYSTEM_NAMESPACE: &str = "kube-system";
 
+/// Names that a suggestion is looked for in: with very many, each mistake would cost a walk through all.
+const MOST_CANDIDATES: usize = 1000;
+
 /// What resolving works with besides the raw shape.
 pub(super) struct Surroundings<'a> {
     pub(super) files: &'a dyn Files,
@@ -340,7 +343,7 @@ impl Resolver<'_, '_, '_, '_> {
             namespaces.entry(name.clone()).or_default();
         } else if !namespaces.contains_key(&name) {
             let message = format!("namespace `{}` is not declared", raw.value.shown());
-            let near = closest(&name, namespaces.keys().map(String::as_str));
+            let near = closest(&name, namespaces.keys().map(String::as_str).take(MOST_CANDIDATES));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add it under `namespaces`".to_owned(),
