@@ -13,7 +13,6 @@ use super::state::{
 };
 use super::tree::{Kind, Node, Table, Text, join, table_to_map};
 use crate::model::ReleaseKey;
-use crate::text::closest;
 use std::collections::HashMap;
 
 const ON_FAILURE: &[(&str, OnFailure)] = &[("keep", OnFailure::Keep), ("rollback", OnFailure::Rollback)];
@@ -125,8 +124,7 @@ fn unknown_template(
 ) {
     let mut names: Vec<&str> = templates.keys().map(String::as_str).collect();
     names.sort_unstable();
-    names.truncate(1000);
-    let hint = closest(&template.value.value, names).map(|name| format!("did you mean `{name}`?"));
+    let hint = cx.report.did_you_mean(&template.value.value, names);
     let message = format!("no template `{}` in `appsTemplates`", template.value.shown());
     let path = join(path, "extends");
     cx.report.problem(Problem::new(Code::UnknownTemplate, path, message, template.span).maybe_hint(hint));

@@ -6,7 +6,7 @@ use super::raw::{At, Given, TextMap};
 use super::read::Syntax;
 use super::report::Report;
 use super::tree::{Entry, Kind, Node, Table, Text, join};
-use crate::text::{Span, closest, list_of};
+use crate::text::{Span, list_of};
 use crate::value::number::format_g;
 use std::time::Duration;
 
@@ -237,8 +237,7 @@ pub(super) fn choice<T: Copy>(
     let found = words.iter().find(|(word, _)| *word == text.value);
     let Some((_, value)) = found else {
         let message = format!("`{}` is not one of {}", text.shown(), list_of(&names, "and"));
-        let near = closest(&text.value, words.iter().map(|(word, _)| *word));
-        let hint = near.map(|word| format!("did you mean `{word}`?"));
+        let hint = cx.report.did_you_mean(&text.value, words.iter().map(|(word, _)| *word));
         cx.report.problem(Problem::new(Code::BadValue, path, message, node.span).maybe_hint(hint));
         return None;
     };

@@ -11,7 +11,8 @@ pub enum PathKind {
     Folder,
     /// Nothing.
     Missing,
-    /// It cannot be told, for the given reason.
+    /// It cannot be told, for the given reason. The reason does not name the path, which may hold what nobody
+    /// should read.
     Unreadable(String),
 }
 

@@ -7,7 +7,7 @@ use super::notes::NoteCode;
 use super::problems::{Code, Problem};
 use super::report::Report;
 use super::tree::{Entry, Kind, Node, Table, Text, join};
-use crate::text::{Span, closest};
+use crate::text::Span;
 
 /// Folds the top-level table of one file.
 ///
@@ -115,8 +115,7 @@ impl Fold<'_, '_> {
             return;
         }
         let names = keys::keys_of(section).filter(|key| !matches!(key.status, Status::Rejected(_)));
-        let hint = closest(&entry.key.value, names.map(|key| key.name))
-            .map(|name| format!("did you mean `{name}`?"));
+        let hint = self.report.did_you_mean(&entry.key.value, names.map(|key| key.name));
         let hint = hint.or_else(|| elsewhere(&entry.key.value, section, path));
         self.report
             .problem(Problem::new(Code::UnknownKey, shown, "unknown key", entry.key_span).maybe_hint(hint));

@@ -7,10 +7,13 @@ use crate::text::{FileId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// A text that is no TOML at all gives an error for each of its lines.
+const MOST_ERRORS: usize = 100;
+
 /// Reads a document. After a syntax error, which is a problem, what could be read is returned.
 pub(super) fn read(text: &str, file: FileId, problems: &mut Vec<Problem>) -> Option<Node> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
+    for error in errors.iter().take(MOST_ERRORS) {
         let span = Span::new(file, error.span().unwrap_or(0..0));
         problems.push(if error.message() == "duplicate key" {
             let key = text.get(span.range()).unwrap_or("");

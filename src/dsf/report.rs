@@ -2,8 +2,12 @@
 
 use super::notes::{Note, NoteCode};
 use super::problems::Problem;
-use crate::text::{Sources, Span, printable};
+use crate::text::{Sources, Span, closest, printable};
 use std::collections::HashSet;
+
+/// Names that suggestions are looked for in, over a whole run: with many mistakes among many names, looking
+/// would take longer than reading the files.
+const MOST_COMPARISONS: usize = 100_000;
 
 /// What was found so far, with the texts that positions refer to.
 pub(super) struct Report<'a> {
@@ -11,11 +15,36 @@ pub(super) struct Report<'a> {
     pub(super) problems: Vec<Problem>,
     pub(super) notes: Vec<Note>,
     said: HashSet<(NoteCode, Span, String)>,
+    comparisons_left: usize,
 }
 
 impl<'a> Report<'a> {
     pub(super) fn new(sources: &'a Sources, problems: Vec<Problem>) -> Self {
-        Report { sources, problems, notes: Vec::new(), said: HashSet::new() }
+        let comparisons_left = MOST_COMPARISONS;
+        Report { sources, problems, notes: Vec::new(), said: HashSet::new(), comparisons_left }
+    }
+
+    /// Returns the candidate that `word` most likely stands for; nothing after very many questions.
+    pub(super) fn closest<'n>(
+        &mut self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        let left = &mut self.comparisons_left;
+        let bounded = candidates.into_iter().take_while(|_| {
+            *left = left.saturating_sub(1);
+            *left > 0
+        });
+        closest(word, bounded)
+    }
+
+    /// The same as a sentence.
+    pub(super) fn did_you_mean<'n>(
+        &mut self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        self.closest(word, candidates).map(|near| format!("did you mean `{near}`?"))
     }
 
     pub(super) fn problem(&mut self, problem: Problem) {

@@ -8,9 +8,9 @@ use crate::value::{Map, Value};
 /// The deepest nesting that is read. Charts nest their values some ten levels deep.
 pub(super) const MAX_DEPTH: usize = 64;
 /// The most nodes of one file. Bounds the work that aliases can cause.
-pub(super) const MAX_NODES: usize = 500_000;
+pub(super) const MAX_NODES: usize = 200_000;
 /// The most bytes of one file.
-pub(super) const MAX_BYTES: usize = 16 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Charts and files: which kind of place a text names, and whether something is there.
 
-use super::{MOST_CANDIDATES, Resolver};
+use super::Resolver;
 use crate::dsf::files::{self, PathKind};
 use crate::dsf::keys;
 use crate::dsf::problems::{Code, Problem};
@@ -9,7 +9,7 @@ use crate::dsf::state::{Chart, ChartSource, ChartVersion, Repository};
 use crate::dsf::substitute::refused;
 use crate::dsf::tree::Text;
 use crate::semver::Constraint;
-use crate::text::{Span, closest};
+use crate::text::Span;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -92,7 +92,7 @@ impl Resolver<'_, '_, '_, '_> {
                 PathKind::Missing => {
                     let problem =
                         Problem::new(Code::MissingFile, path, format!("no chart at `{shown}`"), chart.span);
-                    let hint = missing_chart_hint(text, shown, repositories);
+                    let hint = self.missing_chart_hint(text, shown, repositories);
                     self.report.problem(problem.maybe_hint(hint));
                 }
                 PathKind::Unreadable(why) => {
@@ -148,20 +148,22 @@ impl Resolver<'_, '_, '_, '_> {
         }
         Some(local)
     }
-}
 
-fn missing_chart_hint(
-    text: &str,
-    shown: &str,
-    repositories: &BTreeMap<String, Repository>,
-) -> Option<String> {
-    let (first, _) = text.split_once('/')?;
-    if first.is_empty() || first.starts_with('.') || text != shown {
-        return None;
+    fn missing_chart_hint(
+        &mut self,
+        text: &str,
+        shown: &str,
+        repositories: &BTreeMap<String, Repository>,
+    ) -> Option<String> {
+        let (first, _) = text.split_once('/')?;
+        if first.is_empty() || first.starts_with('.') || text != shown {
+            return None;
+        }
+        Some(match self.report.closest(first, repositories.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean the repository `{near}`?"),
+            None => {
+                format!("`{first}` is no repository of the file, so it is taken as a folder beside the file")
+            }
+        })
     }
-    let near = closest(first, repositories.keys().map(String::as_str).take(MOST_CANDIDATES));
-    Some(match near {
-        Some(near) => format!("did you mean the repository `{near}`?"),
-        None => format!("`{first}` is no repository of the file, so it is taken as a folder beside the file"),
-    })
 }

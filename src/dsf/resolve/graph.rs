@@ -1,12 +1,11 @@
 //! What must fit between releases: one identity each, and `needs` without circles.
 
-use super::{Draft, MOST_CANDIDATES, Resolver};
+use super::{Draft, Resolver};
 use crate::dsf::needs::circles;
 use crate::dsf::problems::{Code, Problem};
 use crate::dsf::raw::RawNeed;
 use crate::dsf::state::Need;
 use crate::model::ReleaseKey;
-use crate::text::closest;
 use std::collections::HashMap;
 
 impl Resolver<'_, '_, '_, '_> {
@@ -31,8 +30,8 @@ impl Resolver<'_, '_, '_, '_> {
             .filter(|(_, draft)| draft.named)
             .map(|(at, draft)| (draft.release.key.clone(), at))
             .collect();
-        let mut known: Vec<String> = index.keys().take(MOST_CANDIDATES).map(ToString::to_string).collect();
-        known.sort();
+        let named = releases.iter().filter(|draft| draft.named).map(|draft| &draft.release.key);
+        let known: Vec<(String, String)> = named.map(|key| (key.name.clone(), key.to_string())).collect();
         let mut edges = vec![Vec::new(); releases.len()];
         let mut spans = HashMap::new();
         for (at, raw) in needs.into_iter().enumerate() {
@@ -40,7 +39,7 @@ impl Resolver<'_, '_, '_, '_> {
                 let path = need.path;
                 let Some(&target) = index.get(&need.release.value) else {
                     let message = format!("no release `{}` in the files", need.shown);
-                    let hint = similar_release(&need.release.value, &known);
+                    let hint = self.similar_release(&need.release.value, &known);
                     let problem = Problem::new(Code::UnknownRelease, path, message, need.release.span);
                     self.report.problem(problem.maybe_hint(hint));
                     continue;
@@ -74,14 +73,12 @@ impl Resolver<'_, '_, '_, '_> {
             self.problem(Code::NeedsCycle, path, message, span);
         }
     }
-}
 
-/// A release that was probably meant: of the same name elsewhere, or spelled alike.
-fn similar_release(key: &ReleaseKey, known: &[String]) -> Option<String> {
-    let same_name = known.iter().find(|other| other.rsplit('/').next() == Some(key.name.as_str()));
-    let near = match same_name {
-        Some(other) => Some(other.as_str()),
-        None => closest(&key.to_string(), known.iter().map(String::as_str)),
-    };
-    near.map(|near| format!("did you mean `{near}`?"))
+    /// A release that was probably meant: of the same name elsewhere, or spelled alike.
+    fn similar_release(&mut self, key: &ReleaseKey, known: &[(String, String)]) -> Option<String> {
+        match known.iter().find(|(name, _)| *name == key.name) {
+            Some((_, other)) => Some(format!("did you mean `{other}`?")),
+            None => self.report.did_you_mean(&key.to_string(), known.iter().map(|(_, key)| key.as_str())),
+        }
+    }
 }

@@ -17,7 +17,7 @@ use super::state::{
 use super::substitute::refused;
 use super::tree::{Text, join};
 use crate::model::{DEFAULT_CONTEXT, ReleaseKey};
-use crate::text::{Span, closest};
+use crate::text::Span;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -33,9 +33,6 @@ const DEFAULT_FOREIGN_PENDING_AFTER: Duration = Duration::from_secs(2 * 3600);
 const DEFAULT_MAX_PRUNE: MaxPrune = MaxPrune::Percent(30);
 /// Every cluster has it, and Helmsman lets apps use it without declaring it.
 const SYSTEM_NAMESPACE: &str = "kube-system";
-
-/// Names that a suggestion is looked for in: with very many, each mistake would cost a walk through all.
-const MOST_CANDIDATES: usize = 1000;
 
 /// What resolving works with besides the raw shape.
 pub(super) struct Surroundings<'a> {
@@ -343,11 +340,8 @@ impl Resolver<'_, '_, '_, '_> {
             namespaces.entry(name.clone()).or_default();
         } else if !namespaces.contains_key(&name) {
             let message = format!("namespace `{}` is not declared", raw.value.shown());
-            let near = closest(&name, namespaces.keys().map(String::as_str).take(MOST_CANDIDATES));
-            let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "add it under `namespaces`".to_owned(),
-            };
+            let near = self.report.did_you_mean(&name, namespaces.keys().map(String::as_str));
+            let hint = near.unwrap_or_else(|| "add it under `namespaces`".to_owned());
             self.report.problem(Problem::new(Code::UnknownNamespace, path, message, raw.span).hint(hint));
         }
         Some(name)
