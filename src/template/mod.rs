@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod convert;
+pub mod equal;
 pub mod error;
 pub mod exec;
 pub mod fmt;

@@ -5,6 +5,7 @@
 mod printer;
 
 use super::convert::TooDeep;
+use super::text::Str;
 use super::types::Kind;
 use super::value::{Number, Val};
 use crate::go::utf8::decode_rune;
@@ -30,6 +31,16 @@ fn print_int(out: &mut Vec<u8>, number: i64) {
     use std::io::Write as _;
     // Writing to a vector cannot fail.
     let _ = write!(out, "{number}");
+}
+
+/// Returns a value as text the way sprig's `toString` does: strings and bytes as they are, else `%v`.
+pub fn strval(value: &Val) -> Result<Str, TooDeep> {
+    if let Val::Str(text) | Val::Bytes(text) = value {
+        return Ok(text.clone());
+    }
+    let mut out = Vec::new();
+    print_value(&mut out, value)?;
+    Ok(Str::from(out))
 }
 
 /// Returns `%v` of a value as text, or a short note when it contains itself.
