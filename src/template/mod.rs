@@ -11,6 +11,7 @@ pub mod exec;
 pub mod fmt;
 pub mod funcs;
 pub mod parse;
+pub mod report;
 pub mod set;
 pub mod stack;
 pub mod text;

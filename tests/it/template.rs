@@ -15,6 +15,7 @@ use statectl::template::call::{Context, Host, Limits};
 use statectl::template::convert::from_value;
 use statectl::template::funcs;
 use statectl::template::parse::parse;
+use statectl::template::report;
 use statectl::template::set::TemplateSet;
 use statectl::template::stack::{Stack, on_large_stack};
 use statectl::template::text::Str;
@@ -75,7 +76,10 @@ fn answer(mode: &str, template: &str, values: &Value) -> Result<String, String> 
     let limits = Limits { stack: STACK, ..Limits::default() };
     let mut host = Still;
     let mut context = Context::new(Rc::new(templates), functions, limits, &mut host);
-    let text = context.execute(&name, from_value(&data)).map_err(|error| error.to_string())?;
+    let text = context.execute(&name, from_value(&data)).map_err(|error| match mode {
+        "helm" => report::exec_text(&error),
+        _ => error.to_string(),
+    })?;
     let text = match mode {
         "helm" => funcs::engine::without_no_value(Str::from(text)),
         _ => Str::from(text),
@@ -133,6 +137,16 @@ fn templates_run_as_in_go() {
 #[test]
 fn values_print_as_in_go() {
     check("go-printing.txt");
+}
+
+#[test]
+fn functions_answer_as_in_sprig() {
+    check("go-functions.txt");
+}
+
+#[test]
+fn the_engine_answers_as_helm() {
+    check("helm-engine.txt");
 }
 
 /// Runs a template within `limits` and returns the error.

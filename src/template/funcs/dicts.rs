@@ -28,8 +28,8 @@ pub(super) static TABLE: &[Func] = &[
     Func::variadic("pick", &[MAP, TEXT], pick),
     Func::variadic("omit", &[MAP, TEXT], omit),
     Func::variadic("dig", &[Type::Any], dig),
-    Func::fixed("deepCopy", &[Type::Any], |_, args| Ok(deep_copy(any(args, 0), MAX_DEPTH)?)),
-    Func::fixed("mustDeepCopy", &[Type::Any], |_, args| Ok(deep_copy(any(args, 0), MAX_DEPTH)?)),
+    Func::fixed("deepCopy", &[Type::Any], copy),
+    Func::fixed("mustDeepCopy", &[Type::Any], copy),
     Func::variadic("merge", &[MAP, MAP], |_, args| merge_all(args, false)),
     Func::variadic("mustMerge", &[MAP, MAP], |_, args| merge_all(args, false)),
     Func::variadic("mergeOverwrite", &[MAP, MAP], |_, args| merge_all(args, true)),
@@ -117,6 +117,13 @@ fn dig(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
         map = next;
     }
     Ok(default.clone())
+}
+
+fn copy(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
+    match any(args, 0) {
+        Val::Nil => Err(FuncError::new("reflect: call of reflect.Value.Type on zero Value")),
+        value => Ok(deep_copy(value, MAX_DEPTH)?),
+    }
 }
 
 /// Returns a copy that shares no map or list with the original.

@@ -7,6 +7,7 @@ use crate::go::strconv::quote;
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, text};
 use crate::template::convert::from_value;
 use crate::template::parse::{Parsed, parse};
+use crate::template::report::{WARNING_END, WARNING_START};
 use crate::template::set::TemplateSet;
 use crate::template::text::Str;
 use crate::template::types::Type;
@@ -28,11 +29,6 @@ const MAX_NESTED_INCLUDES: u32 = 1000;
 
 /// The name that Helm gives to the text of `tpl`.
 const TPL_NAME: &str = "gotpl";
-
-/// Marks around a message that a chart's author gives; [`super::report`] shows nothing else.
-pub(super) const WARNING_START: &str = "HELM_ERR_START";
-/// See [`WARNING_START`].
-pub(super) const WARNING_END: &str = "HELM_ERR_END";
 
 fn warning(message: &Str) -> FuncError {
     FuncError::Message(format!("{WARNING_START}{message}{WARNING_END}"))

@@ -3,18 +3,20 @@
 //! One module per chapter, each with one `TABLE`; a name in a later chapter replaces an earlier one.
 
 mod builtin;
+mod data;
 mod decimal;
 mod dicts;
 pub mod engine;
 mod lists;
 mod logic;
 mod numbers;
+mod toml_write;
 
 use super::call::{Func, FuncTable};
 
 /// All chapters, in the order in which they override one another.
 static CHAPTERS: &[&[Func]] =
-    &[builtin::TABLE, logic::TABLE, dicts::TABLE, lists::TABLE, numbers::TABLE, engine::TABLE];
+    &[builtin::TABLE, logic::TABLE, dicts::TABLE, lists::TABLE, numbers::TABLE, data::TABLE, engine::TABLE];
 
 /// Returns the functions that Helm offers to charts.
 pub fn table() -> FuncTable {

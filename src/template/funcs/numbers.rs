@@ -39,8 +39,12 @@ pub(super) static TABLE: &[Func] = &[
     Func::variadic("subf", &[ANY, ANY], |_, args| decimals(args, Decimal::sub)),
     Func::variadic("mulf", &[ANY, ANY], |_, args| decimals(args, Decimal::mul)),
     Func::variadic("divf", &[ANY, ANY], divf),
-    Func::variadic("maxf", &[ANY, ANY], |_, args| Ok(Val::Float(extreme(args, |new, old| new > old)))),
-    Func::variadic("minf", &[ANY, ANY], |_, args| Ok(Val::Float(extreme(args, |new, old| new < old)))),
+    Func::variadic("maxf", &[ANY, ANY], |_, args| {
+        Ok(Val::Float(extreme(args, f64::INFINITY, |new, old| new > old)))
+    }),
+    Func::variadic("minf", &[ANY, ANY], |_, args| {
+        Ok(Val::Float(extreme(args, f64::NEG_INFINITY, |new, old| new < old)))
+    }),
     Func::fixed("floor", &[ANY], |_, args| Ok(Val::Float(to_float(any(args, 0)).floor()))),
     Func::fixed("ceil", &[ANY], |_, args| Ok(Val::Float(to_float(any(args, 0)).ceil()))),
     Func::variadic("round", &[ANY, INT, Type::FLOAT64], round),
@@ -125,12 +129,17 @@ fn divf(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
     Ok(Val::Float(result.to_float()))
 }
 
-/// The largest or smallest of the arguments; not a number as soon as one is none.
-fn extreme(args: &[Val], is_better: fn(f64, f64) -> bool) -> f64 {
+/// The largest or smallest of the arguments. One that is no number makes the result none, unless another is
+/// the greatest possible, `bound`.
+fn extreme(args: &[Val], bound: f64, is_better: fn(f64, f64) -> bool) -> f64 {
     let mut best = to_float(any(args, 0));
     for arg in args.get(1..).unwrap_or_default() {
         let number = to_float(arg);
-        if number.is_nan() || is_better(number, best) {
+        if best == bound || number == bound {
+            best = bound;
+        } else if best.is_nan() || number.is_nan() {
+            best = f64::NAN;
+        } else if is_better(number, best) {
             best = number;
         }
     }
