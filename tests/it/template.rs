@@ -62,8 +62,11 @@ fn tree(json: &serde_json::Value) -> Value {
 fn answer(mode: &str, template: &str, values: &Value) -> Result<String, String> {
     let functions = Rc::new(funcs::table());
     let name = Str::from(if mode == "helm" { "c/templates/t" } else { "t" });
-    let parsed = parse(&name, &Str::from(template), &functions, Stack::here(STACK))
-        .map_err(|error| error.to_string())?;
+    let parsed = parse(&name, &Str::from(template), &functions, Stack::here(STACK));
+    let parsed = parsed.map_err(|error| match mode {
+        "helm" => report::parse_text(&error),
+        _ => error.to_string(),
+    })?;
     if mode == "parse" {
         return Ok(parsed.main.to_string());
     }
