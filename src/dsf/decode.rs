@@ -38,6 +38,7 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     // Defaults and templates are read on their own first, so that what is wrong there is named there.
     let defaults = app_table(&file, "defaults", cx);
     if let Some(table) = &defaults {
+        no_extends(table, "defaults", cx);
         app(table, "defaults", cx);
     }
     let templates = templates(&file, cx);
@@ -60,6 +61,7 @@ fn templates(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> HashMap<String, Tab
         let path = join(&path, entry.key.shown());
         match &entry.value.kind {
             Kind::Map(keys) => {
+                no_extends(keys, &path, cx);
                 app(keys, &path, cx);
                 out.insert(entry.key.value.clone(), keys.clone());
             }
@@ -113,6 +115,14 @@ fn extends(app: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<At<Text>> {
         Some((entry, _)) if matches!(entry.value.kind, Kind::List(_)) => app.texts("extends", cx),
         Some(_) => app.text("extends", cx).into_iter().collect(),
         None => Vec::new(),
+    }
+}
+
+/// Only apps name templates, so that the order in which keys are laid over each other stays visible in one place.
+fn no_extends(table: &Table, path: &str, cx: &mut Context<'_, '_>) {
+    if let Some((entry, path)) = Fields::new(table, path).get("extends") {
+        let problem = Problem::new(Code::BadValue, path, "only an app can extend templates", entry.key_span);
+        cx.report.problem(problem);
     }
 }
 

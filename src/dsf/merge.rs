@@ -50,7 +50,10 @@ struct Merge<'a, 'b> {
 }
 
 impl Merge<'_, '_> {
-    fn tables(&mut self, base: &mut Table, over: Table, place: Place, path: &str) {
+    fn tables(&mut self, base: &mut Table, mut over: Table, place: Place, path: &str) {
+        if place == Place::App {
+            self.single_values_file(base, &mut over, path);
+        }
         let mut index: HashMap<String, usize> =
             base.iter().enumerate().map(|(at, entry)| (entry.key.value.clone(), at)).collect();
         let mut removed = HashSet::new();
@@ -70,6 +73,26 @@ impl Merge<'_, '_> {
             at += 1;
             !removed.contains(&(at - 1))
         });
+    }
+
+    /// Moves a `valuesFile` of the upper layer behind the `valuesFiles` of the lower one: within one layer it
+    /// comes first, but values of a lower layer never win over it.
+    fn single_values_file(&mut self, base: &mut Table, over: &mut Table, path: &str) {
+        let is_file =
+            |entry: &Entry| entry.key.value == "valuesFile" && matches!(entry.value.kind, Kind::Str(_));
+        let Some(at) = over.iter().position(is_file) else { return };
+        let Some(files) = base.iter().position(|entry| entry.key.value == "valuesFiles") else { return };
+        if !matches!(base[files].value.kind, Kind::List(_)) {
+            return;
+        }
+        let single = over.remove(at);
+        if let Some(entry) = base.iter().find(|entry| is_file(entry)) {
+            self.note(entry, &single.value.span, "replaces the value", &join(path, "valuesFile"));
+        }
+        if let Kind::List(files) = &mut base[files].value.kind {
+            files.push(single.value);
+        }
+        base.retain(|entry| !is_file(entry));
     }
 
     fn entry(&mut self, base: &mut Entry, over: Entry, place: Place, path: &str) -> Kept {

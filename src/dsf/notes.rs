@@ -31,6 +31,8 @@ pub enum NoteCode {
     ReadAsText,
     /// A release is disabled because nobody says that it should exist.
     NotEnabled,
+    /// A chart version is not fixed.
+    Latest,
 }
 
 impl NoteCode {
@@ -45,13 +47,16 @@ impl NoteCode {
             NoteCode::NoEffect => "no-effect",
             NoteCode::ReadAsText => "read-as-text",
             NoteCode::NotEnabled => "not-enabled",
+            NoteCode::Latest => "latest",
         }
     }
 
     /// Returns how much notes of this kind matter.
     pub fn level(self) -> Level {
         match self {
-            NoteCode::Unprotected | NoteCode::DuplicateKey | NoteCode::UnknownKey => Level::Warning,
+            NoteCode::Unprotected | NoteCode::DuplicateKey | NoteCode::UnknownKey | NoteCode::Latest => {
+                Level::Warning
+            }
             NoteCode::Override
             | NoteCode::KeySpelling
             | NoteCode::NoEffect

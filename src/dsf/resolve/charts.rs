@@ -3,6 +3,7 @@
 use super::Resolver;
 use crate::dsf::files::{self, PathKind};
 use crate::dsf::keys;
+use crate::dsf::notes::NoteCode;
 use crate::dsf::problems::{Code, Problem};
 use crate::dsf::raw::{At, Given};
 use crate::dsf::state::{Chart, ChartSource, ChartVersion, Repository};
@@ -30,7 +31,11 @@ impl Resolver<'_, '_, '_, '_> {
         };
         let source = self.chart_source(&format!("{path}.chart"), &chart, enabled, repositories);
         let version = match version {
-            Some(version) if version.value.value.trim() == "latest" => ChartVersion::Latest,
+            Some(version) if version.value.value.trim() == "latest" => {
+                let message = "`latest` may be another version on every run".to_owned();
+                self.report.note(NoteCode::Latest, &format!("{path}.version"), message, version.span);
+                ChartVersion::Latest
+            }
             Some(version) => {
                 let text = version.value.value.trim();
                 if Constraint::parse(text).is_err() {

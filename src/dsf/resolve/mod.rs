@@ -138,6 +138,12 @@ impl Resolver<'_, '_, '_, '_> {
                 at.span,
             );
         }
+        if let Some(at) = raw.foreign_pending_after.as_ref()
+            && at.value == Patience::For(Duration::ZERO)
+        {
+            let path = "settings.foreignPendingAfter";
+            self.problem(Code::BadDuration, path, "no operation would ever have time to finish", at.span);
+        }
         if let Some(at) = raw.storage_backend.as_ref().filter(|at| !at.value.value.is_empty()) {
             let form = match at.value.value.as_str() {
                 "secret" => None,
