@@ -9,7 +9,9 @@ pub mod model;
 pub mod semver;
 pub mod yaml;
 
+pub mod manifest;
 pub mod template;
+pub mod values;
 
 pub mod dsf;
 

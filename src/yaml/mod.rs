@@ -7,6 +7,7 @@
 
 mod decode;
 mod describe;
+mod documents;
 mod emit;
 mod error;
 mod input;
@@ -17,6 +18,7 @@ mod spanned;
 
 use crate::value::json::{Numbers, mismatch};
 use crate::value::{Map, Value};
+pub use documents::{DocumentsError, read_documents};
 pub use emit::{EmitError, to_yaml, to_yaml_pretty};
 pub use error::{Position, YamlError};
 pub use spanned::{Content, Entry, Node, Span};

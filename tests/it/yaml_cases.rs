@@ -2,9 +2,10 @@
 //! on arbitrary input.
 
 use proptest::prelude::*;
+use statectl::manifest::{self, SplitRule};
 use statectl::value::json::{self, Escape, Numbers};
 use statectl::value::{Map, Value};
-use statectl::yaml;
+use statectl::{values, yaml};
 
 /// Runs `answer` over the cases of a file and reports every difference.
 fn check(cases: &str, answer: impl Fn(&str) -> String) {
@@ -113,6 +114,26 @@ proptest! {
         let _ = yaml::read(&bytes);
         let _ = yaml::read_spanned(&bytes);
         let _ = json::from_slice(&bytes, Numbers::Float);
+    }
+
+    #[test]
+    fn set_arguments_never_panic(argument in "([a-c]|[.,={}\\[\\]\\\\]|[0-9]|null|\\PC){0,30}") {
+        let mut values = Map::new();
+        let _ = values::set(&mut values, &argument);
+        let _ = values::set_string(&mut values, &argument);
+        let _ = values::set_json(&mut values, &argument);
+        let _ = values::set_literal(&mut values, &argument);
+        let _ = values::set_file(&mut values, &argument, &mut |_| Err(String::new()));
+    }
+
+    #[test]
+    fn splitting_keeps_every_character_of_a_document(text in "(---|[ \t\n]|a: 1|- b|#){0,30}") {
+        for rule in [SplitRule::Keep, SplitRule::Trim] {
+            for document in manifest::split(&text, rule) {
+                prop_assert!(text.contains(document));
+                let _ = manifest::Document::parse(document);
+            }
+        }
     }
 
     #[test]
