@@ -19,6 +19,8 @@ use statectl::template::report;
 use statectl::template::set::TemplateSet;
 use statectl::template::stack::{Stack, on_large_stack};
 use statectl::template::text::Str;
+use statectl::template::types::{Kind, Type};
+use statectl::template::value::{Map, Method, Object, Val, receiver};
 use statectl::value::Value;
 
 const STACK: usize = 64 << 20;
@@ -216,5 +218,100 @@ fn deeply_nested_text_is_refused_without_a_crash() {
         })
         .unwrap();
         assert!(message.contains(error), "{message}");
+    }
+}
+
+/// A named map with a method of its own, as Helm's `.Values` is.
+#[derive(Debug)]
+struct Named(Map);
+
+static SIZE: Method = Method {
+    name: "Size",
+    params: &[Type::STRING, Type::INT],
+    variadic: true,
+    call: |_, object, args| {
+        let map = &receiver::<Named>(object)?.0;
+        Ok(Val::from(format!("{} {}", map.len(), args.len())))
+    },
+};
+
+impl Object for Named {
+    fn type_name(&self) -> &'static str {
+        "test.Named"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Map
+    }
+
+    fn method(&self, name: &str) -> Option<&'static Method> {
+        (name == "Size").then_some(&SIZE)
+    }
+
+    fn underlying(&self) -> Option<Val> {
+        Some(Val::Map(self.0.clone()))
+    }
+}
+
+/// A struct behind a pointer, with a `String` method that only the pointer has.
+#[derive(Debug)]
+struct Version;
+
+impl Object for Version {
+    fn type_name(&self) -> &'static str {
+        "test.Version"
+    }
+
+    fn field(&self, name: &str) -> Option<Val> {
+        (name == "Major").then_some(Val::Uint(Kind::Uint64, 1))
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Val)> {
+        vec![("Major", Val::Uint(Kind::Uint64, 1)), ("Pre", Val::from("x"))]
+    }
+
+    fn printed(&self) -> Option<String> {
+        Some("v1".to_owned())
+    }
+}
+
+#[test]
+fn objects_behave_as_named_go_types() {
+    let map = Map::from_iter([("a".into(), Val::Float(1.0)), ("Size".into(), Val::from("hidden"))]);
+    let data =
+        Val::Map(Map::from_iter([("m".into(), Val::object(Named(map))), ("v".into(), Val::object(Version))]));
+    let functions = Rc::new(funcs::table());
+    let name = Str::from("t");
+    for (template, expected) in [
+        ("{{.m.a}} {{.m.Size `x`}} {{.m.Size `x` 1 2}} {{`x` | .m.Size}}", Ok("1 2 1 2 3 2 1")),
+        ("{{index .m `Size`}} {{len .m}} {{hasKey .m `a`}} {{get .m `a`}}", Ok("hidden 2 true 1")),
+        ("{{typeOf .m}} {{kindOf .m}} {{typeOf .v}} {{kindOf .v}}", Ok("test.Named map test.Version struct")),
+        ("{{range $k, $v := .m}}{{$k}}={{$v}} {{end}}", Ok("Size=hidden a=1 ")),
+        ("{{$_ := set .m `b` 2}}{{.m.b}}{{keys .m}}", Ok("2[Size a b]")),
+        ("{{.m}} {{toJson .m}}", Ok("map[Size:hidden a:1 b:2] {\"Size\":\"hidden\",\"a\":1,\"b\":2}")),
+        ("{{.v}} {{printf `%s` .v}} {{printf `%+v` .v}}", Ok("v1 {%!s(uint64=1) x} {Major:1 Pre:x}")),
+        ("{{.v.Major}} {{eq .v.Major 1}} {{if .v}}true{{end}} {{toJson .v}}", {
+            Ok("1 true true {\"Major\":1,\"Pre\":\"x\"}")
+        }),
+        ("{{.v.Minor}}", Err("<.v.Minor>: can't evaluate field Minor in type interface {}")),
+        ("{{.v.Major 1}}", Err("<.v.Major>: Major has arguments but cannot be invoked as function")),
+        ("{{.m.Size}}", Err("<.m.Size>: wrong number of args for Size: want at least 1 got 0")),
+        ("{{.m.Size 1}}", Err("<1>: expected string; found 1")),
+        ("{{dig `a` `b` .m}}", {
+            Err("interface conversion: interface {} is test.Named, not map[string]interface {}")
+        }),
+        ("{{range .v}}{{end}}", Err("range can't iterate over {1 x}")),
+    ] {
+        let parsed = parse(&name, &Str::from(template), &functions, Stack::here(1 << 20)).unwrap();
+        let mut templates = TemplateSet::new();
+        templates.add(&parsed);
+        let mut host = Still;
+        let mut context =
+            Context::new(Rc::new(templates), Rc::clone(&functions), Limits::default(), &mut host);
+        match (context.execute(&name, data.clone()), expected) {
+            (Ok(text), Ok(expected)) => assert_eq!(Str::from(text).to_text(), expected, "{template}"),
+            (Err(error), Err(expected)) => assert!(error.to_string().ends_with(expected), "{error}"),
+            (got, _) => panic!("{template}: {got:?}"),
+        }
     }
 }

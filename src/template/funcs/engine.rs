@@ -85,16 +85,26 @@ fn parse_once(context: &mut Context<'_>, source: &Str) -> Result<Parsed, FuncErr
 
 const NO_VALUE: &[u8] = b"<no value>";
 
+fn find_no_value(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].iter().position(|byte| *byte == b'<')?;
+        if text[at..].starts_with(NO_VALUE) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
 /// Returns the text without `<no value>`, which Go writes for a missing value and Helm takes out again.
 pub fn without_no_value(text: Str) -> Str {
-    let first = text.windows(NO_VALUE.len()).position(|window| window == NO_VALUE);
-    let Some(mut found) = first else { return text };
+    let Some(mut found) = find_no_value(&text) else { return text };
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     loop {
         out.extend_from_slice(&rest[..found]);
         rest = &rest[found + NO_VALUE.len()..];
-        match rest.windows(NO_VALUE.len()).position(|window| window == NO_VALUE) {
+        match find_no_value(rest) {
             Some(next) => found = next,
             None => break,
         }

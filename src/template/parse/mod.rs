@@ -4,6 +4,7 @@ pub(super) mod ast;
 mod lex;
 mod number;
 mod parser;
+mod state;
 
 use std::fmt;
 use std::rc::Rc;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::ast::{Branch, Form, Node, NodeId, Pipe, Source, Span, Variable};
 use super::lex::{Class, Lexer, Token};
 use super::number;
+use super::state::{Seen, State};
 use super::{Parsed, Template};
 use crate::go::strconv::{quote, unquote};
 use crate::template::call::FuncTable;
@@ -19,44 +20,6 @@ use crate::template::text::Str;
 const MAX_PARENTHESES: usize = 10_000;
 
 type Result<T> = std::result::Result<T, ParseError>;
-
-/// A variable that the parser has seen.
-#[derive(Clone)]
-struct Seen {
-    name: Str,
-    /// Its place; nothing when an undeclared name is assigned to.
-    slot: Option<u32>,
-    /// Not so for variables of the branch before `else`: Go's parser still accepts their names, but they are
-    /// gone when the template runs.
-    is_alive: bool,
-}
-
-/// What Go keeps in each `Tree`: `define` and `block` begin a fresh one.
-struct State {
-    tokens: [Token; 3],
-    peeked: usize,
-    seen: Vec<Seen>,
-    next_slot: u32,
-    slots: u32,
-    action_line: usize,
-    range_depth: usize,
-    parentheses: usize,
-}
-
-impl State {
-    fn new() -> State {
-        State {
-            tokens: [Token::none(), Token::none(), Token::none()],
-            peeked: 0,
-            seen: vec![Seen { name: Str::from("$"), slot: Some(0), is_alive: true }],
-            next_slot: 1,
-            slots: 1,
-            action_line: 0,
-            range_depth: 0,
-            parentheses: 0,
-        }
-    }
-}
 
 /// A template before its text is complete.
 struct Tree {
@@ -128,51 +91,20 @@ impl Parser<'_> {
     // Tokens.
 
     fn next(&mut self) -> Token {
-        let state = &mut self.state;
-        if state.peeked > 0 {
-            state.peeked -= 1;
-        } else {
-            state.tokens[0] = self.lexer.next_token();
-        }
-        state.tokens[state.peeked].clone()
-    }
-
-    fn backup(&mut self) {
-        self.state.peeked += 1;
-    }
-
-    fn backup2(&mut self, first: Token) {
-        self.state.tokens[1] = first;
-        self.state.peeked = 2;
-    }
-
-    fn backup3(&mut self, first: Token, second: Token) {
-        self.state.tokens[1] = second;
-        self.state.tokens[2] = first;
-        self.state.peeked = 3;
+        self.state.next(&mut self.lexer)
     }
 
     fn peek(&mut self) -> &Token {
-        let state = &mut self.state;
-        if state.peeked == 0 {
-            state.peeked = 1;
-            state.tokens[0] = self.lexer.next_token();
-        }
-        &state.tokens[state.peeked - 1]
+        self.state.peek(&mut self.lexer)
     }
 
     fn next_non_space(&mut self) -> Token {
-        loop {
-            let token = self.next();
-            if token.class != Class::Space {
-                return token;
-            }
-        }
+        self.state.next_non_space(&mut self.lexer)
     }
 
     fn peek_non_space(&mut self) -> Token {
         let token = self.next_non_space();
-        self.backup();
+        self.state.backup();
         token
     }
 
@@ -187,11 +119,7 @@ impl Parser<'_> {
     // Errors.
 
     fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(ParseError {
-            name: self.name.to_string(),
-            line: self.state.tokens[0].line,
-            message: message.into(),
-        })
+        Err(ParseError { name: self.name.to_string(), line: self.state.line(), message: message.into() })
     }
 
     fn unexpected<T>(&self, token: &Token, context: &str) -> Result<T> {
@@ -262,7 +190,7 @@ impl Parser<'_> {
                     self.definition()?;
                     continue;
                 }
-                self.backup2(delim);
+                self.state.backup2(delim);
             }
             let node = self.text_or_action()?;
             if matches!(self.form(node), Form::End | Form::Else) {
@@ -348,7 +276,7 @@ impl Parser<'_> {
             Class::With => return self.with_control(),
             _ => {}
         }
-        self.backup();
+        self.state.backup();
         let pos = self.peek().start;
         let pipe = self.pipeline("command", Class::RightDelim)?;
         Ok(self.node(pos, Form::Action { pipe }))
@@ -445,7 +373,7 @@ impl Parser<'_> {
         let name = self.template_name(&token, context)?;
         let mut pipe = None;
         if self.next_non_space().class != Class::RightDelim {
-            self.backup();
+            self.state.backup();
             pipe = Some(self.pipeline(context, Class::RightDelim)?);
         }
         Ok(self.node(token.start, Form::Template { name, pipe }))
@@ -473,7 +401,7 @@ impl Parser<'_> {
                 | Class::String
                 | Class::Variable
                 | Class::LeftParen => {
-                    self.backup();
+                    self.state.backup();
                     commands.push(self.command()?);
                 }
                 _ => return self.unexpected(&token, context),
@@ -520,9 +448,9 @@ impl Parser<'_> {
                 continue;
             }
             if after.class == Class::Space {
-                self.backup3(variable, after);
+                self.state.backup3(variable, after);
             } else {
-                self.backup2(variable);
+                self.state.backup2(variable);
             }
             break;
         }
@@ -534,21 +462,10 @@ impl Parser<'_> {
 
     fn declare(&mut self, token: &Token, is_assign: bool) -> NodeId {
         let name = self.string(token);
-        let slot = if is_assign {
-            self.slot_of(&name)
-        } else {
-            let slot = self.state.next_slot;
-            self.state.next_slot += 1;
-            self.state.slots = self.state.slots.max(self.state.next_slot);
-            Some(slot)
-        };
+        let slot = if is_assign { self.state.slot_of(&name) } else { Some(self.state.new_slot()) };
         // The parser takes the name as known from here on, also one that is assigned without being declared.
         self.state.seen.push(Seen { name: name.clone(), slot, is_alive: false });
         self.node(token.start, Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
-    }
-
-    fn slot_of(&self, name: &Str) -> Option<u32> {
-        self.state.seen.iter().rev().find(|seen| seen.is_alive && seen.name == *name)?.slot
     }
 
     fn check_pipeline(&self, commands: &[NodeId], context: &str) -> Result<()> {
@@ -581,7 +498,7 @@ impl Parser<'_> {
             let token = self.next();
             match token.class {
                 Class::Space => continue,
-                Class::RightDelim | Class::RightParen => self.backup(),
+                Class::RightDelim | Class::RightParen => self.state.backup(),
                 Class::Pipe => {}
                 _ => return self.unexpected(&token, "operand"),
             }
@@ -655,7 +572,7 @@ impl Parser<'_> {
                 Form::String { text, quoted: Self::span(&token) }
             }
             _ => {
-                self.backup();
+                self.state.backup();
                 return Ok(None);
             }
         };
@@ -678,7 +595,7 @@ impl Parser<'_> {
         if !self.state.seen.iter().any(|seen| seen.name == name) {
             return self.fail(format!("undefined variable {}", quote(&name)));
         }
-        let slot = self.slot_of(&name);
+        let slot = self.state.slot_of(&name);
         Ok(Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
     }
 }
