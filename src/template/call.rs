@@ -191,8 +191,6 @@ pub struct Context<'h> {
     pub(super) bytes_left: u64,
     /// How deep `template` actions are nested.
     pub(super) depth: usize,
-    /// How often each template is being included at the moment.
-    pub(super) includes: HashMap<Str, u32>,
     /// Texts that `tpl` has parsed already.
     pub(super) parsed: HashMap<Str, Parsed>,
 }

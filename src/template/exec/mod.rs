@@ -79,7 +79,6 @@ impl<'h> Context<'h> {
             steps_left: limits.steps,
             bytes_left: limits.bytes,
             depth: 0,
-            includes: HashMap::new(),
             parsed: HashMap::new(),
         }
     }

@@ -27,6 +27,9 @@ pub(super) static TABLE: &[Func] = &[
 /// How often one template may be included within itself.
 const MAX_NESTED_INCLUDES: u32 = 1000;
 
+/// How many texts of `tpl` are kept in their parsed form.
+const MAX_KEPT_TEXTS: usize = 2000;
+
 /// The name that Helm gives to the text of `tpl`.
 const TPL_NAME: &str = "gotpl";
 
@@ -36,13 +39,6 @@ fn warning(message: &Str) -> FuncError {
 
 fn include(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let (name, data) = (text(args, 0)?, any(args, 1));
-    let depth = context.includes.entry(name.clone()).or_insert(0);
-    if *depth > MAX_NESTED_INCLUDES {
-        return Err(FuncError::Message(format!(
-            "rendering template has a nested reference name: {name}: unable to execute template"
-        )));
-    }
-    *depth += 1;
     let Some(template) = context.templates.get(name).map(Rc::clone) else {
         return Err(FuncError::Message(format!(
             "template: no template {} associated with template {}",
@@ -50,15 +46,24 @@ fn include(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
             quote(TPL_NAME.as_bytes())
         )));
     };
-    let text = context.execute_template(&template, data.clone())?;
-    if let Some(depth) = context.includes.get_mut(name) {
-        *depth -= 1;
+    let depth = template.includes.get();
+    if depth > MAX_NESTED_INCLUDES {
+        return Err(FuncError::Message(format!(
+            "rendering template has a nested reference name: {name}: unable to execute template"
+        )));
     }
-    Ok(Val::Str(text))
+    template.includes.set(depth + 1);
+    let text = context.execute_template(&template, data.clone());
+    template.includes.set(depth);
+    text.map(Val::Str)
 }
 
 fn tpl(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let (source, data) = (text(args, 0)?, any(args, 1));
+    if !source.windows(2).any(|window| window == b"{{") {
+        // Nothing to execute, and nothing that could be wrong.
+        return Ok(Val::Str(without_no_value(source.clone())));
+    }
     let parsed = parse_once(context, source)?;
     let mut templates = TemplateSet::over(Rc::clone(&context.templates));
     templates.add(&parsed);
@@ -79,6 +84,9 @@ fn parse_once(context: &mut Context<'_>, source: &Str) -> Result<Parsed, FuncErr
     context.charge(source.len())?;
     let parsed = parse(&Str::from(TPL_NAME), source, &context.functions, context.stack)
         .map_err(|error| FuncError::Message(format!("cannot parse template {}: {error}", quote(source))))?;
+    if context.parsed.len() >= MAX_KEPT_TEXTS {
+        context.parsed.clear();
+    }
     context.parsed.insert(source.clone(), parsed.clone());
     Ok(parsed)
 }

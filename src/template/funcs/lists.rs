@@ -182,8 +182,17 @@ fn concat(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
 
 fn chunk(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let list = items(any(args, 1), "Cannot chunk")?;
-    let size = match usize::try_from(int(args, 0)?) {
+    let given = int(args, 0)?;
+    // sprig counts the chunks before it makes them, so that some senseless sizes give an answer.
+    let size = match usize::try_from(given) {
         Ok(size) if size > 0 => size,
+        _ if list.len() == 1 && given < -1 => 1,
+        _ if given < 0
+            && list.len() >= 2
+            && list.len().saturating_sub(1) <= usize::try_from(given.unsigned_abs()).unwrap_or(0) =>
+        {
+            return Ok(Val::List(List::of(Type::ANY_LIST, Vec::new())));
+        }
         _ => return Err(FuncError::new("runtime error: makeslice: len out of range")),
     };
     let chunks = list.chunks(size).map(|chunk| Val::list(chunk.to_vec())).collect();

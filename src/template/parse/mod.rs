@@ -6,6 +6,7 @@ mod number;
 mod parser;
 mod state;
 
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -26,6 +27,8 @@ pub struct Template {
     pub(super) slots: u32,
     /// Nothing but white space and comments: such a template never replaces another.
     pub(super) is_empty: bool,
+    /// How often it is being included at the moment.
+    pub(super) includes: Cell<u32>,
 }
 
 impl fmt::Display for Template {

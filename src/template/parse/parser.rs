@@ -3,6 +3,7 @@
 //! Look-ahead, error lines and the scope of variables follow Go's parser step by step, because they show: in
 //! error texts, and in what a chart may write without an error.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::ast::{Branch, Form, Node, NodeId, Pipe, Source, Span, Variable};
@@ -66,8 +67,14 @@ pub(super) fn parse(name: &Str, text: &Str, functions: &FuncTable, stack: Stack)
     let mut defined = Vec::new();
     for tree in trees {
         let Tree { name: tree_name, root, slots, is_empty } = tree;
-        let template =
-            Rc::new(Template { name: tree_name, source: Rc::clone(&source), root, slots, is_empty });
+        let template = Rc::new(Template {
+            name: tree_name,
+            source: Rc::clone(&source),
+            root,
+            slots,
+            is_empty,
+            includes: Cell::new(0),
+        });
         if template.name == *name {
             main = Some(template);
         } else {
