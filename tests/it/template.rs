@@ -315,3 +315,90 @@ fn objects_behave_as_named_go_types() {
         }
     }
 }
+
+/// Pieces from which texts are made that come close to templates.
+const PIECES: &[&str] = &[
+    "{{",
+    "}}",
+    "{{-",
+    "-}}",
+    " ",
+    "\n",
+    "if",
+    "else",
+    "end",
+    "range",
+    "with",
+    "define",
+    "template",
+    "block",
+    "break",
+    "continue",
+    "$x",
+    "$",
+    ":=",
+    "=",
+    ",",
+    ".",
+    ".a",
+    ".a.b",
+    "|",
+    "(",
+    ")",
+    "\"s\"",
+    "\"",
+    "'a'",
+    "'",
+    "`r`",
+    "`",
+    "1",
+    "-2",
+    "0x1F",
+    "1.5e3",
+    "1i",
+    "08",
+    "nil",
+    "true",
+    "print",
+    "printf",
+    "\"%5.2d%[1]*v%\"",
+    "list",
+    "dict",
+    "set",
+    "merge",
+    "index",
+    "len",
+    "eq",
+    "include",
+    "tpl",
+    "\"{{.}}\"",
+    "toYaml",
+    "fromYaml",
+    "/*",
+    "*/",
+    "\u{e9}",
+    "\u{0}",
+    "text",
+    "until",
+    "slice",
+    "chunk",
+    "div",
+    "round",
+    "seq",
+    "toToml",
+    "deepCopy",
+    "dig",
+];
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_engine_panic(picks in proptest::collection::vec(0..PIECES.len(), 0..60)) {
+        let inner: String = picks.iter().map(|pick| PIECES[*pick]).collect::<Vec<_>>().join(" ");
+        let tight: String = picks.iter().map(|pick| PIECES[*pick]).collect();
+        let values = tree(&serde_json::json!({"a": {"b": [1, "x", null]}}));
+        for text in [inner.clone(), tight, format!("{{{{ {inner} }}}}"), format!("{{{{ print {inner} }}}}")] {
+            // Whatever the answer, there is one.
+            let _ = answer("helm", &text, &values);
+        }
+    }
+}
