@@ -1,6 +1,7 @@
 //! From nodes to values, as go-yaml v2 decodes into an `any` and sigs.k8s.io/yaml turns the result into JSON.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::GeneralPurposeConfig;
@@ -264,13 +265,13 @@ struct Target {
     map: Map,
     /// The keys that were not text. go-yaml keeps `1` and `"1"` apart and the conversion to JSON then picks
     /// one at random; here the one that is not text always wins.
-    converted: Vec<String>,
+    converted: HashSet<String>,
 }
 
 impl Target {
     fn insert(&mut self, key: String, text: bool, value: Value) {
         if !text {
-            self.converted.push(key.clone());
+            self.converted.insert(key.clone());
         } else if self.converted.contains(&key) {
             return;
         }

@@ -38,7 +38,7 @@ pub(super) enum RawKind<'a> {
 /// Reads the nodes of the first document; none at all for a text without documents.
 pub(super) fn parse<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<RawNode<'a>>, YamlError> {
     let mut parser =
-        Parser { scanner, nodes: Vec::new(), anchors: HashMap::new(), tags: Vec::new(), depth: 0 };
+        Parser { scanner, nodes: Vec::new(), anchors: HashMap::new(), tags: HashMap::new(), depth: 0 };
     parser.document()?;
     Ok(parser.nodes)
 }
@@ -47,8 +47,8 @@ struct Parser<'s, 'a> {
     scanner: &'s mut Scanner<'a>,
     nodes: Vec<RawNode<'a>>,
     anchors: HashMap<&'a str, u32>,
-    /// Handles and prefixes of `%TAG`, then the default ones.
-    tags: Vec<(&'a str, Cow<'a, str>)>,
+    /// The prefixes of tags by their handles: those of `%TAG` and the default ones.
+    tags: HashMap<&'a str, Cow<'a, str>>,
     depth: usize,
 }
 
@@ -114,17 +114,17 @@ impl<'a> Parser<'_, 'a> {
                 Kind::Version(..) => {
                     return Err(YamlError::parser(start, "found incompatible YAML document"));
                 }
+                Kind::TagDirective(handle, _) if self.tags.contains_key(handle) => {
+                    return Err(YamlError::parser(start, "found duplicate %TAG directive"));
+                }
                 Kind::TagDirective(handle, prefix) => {
-                    if self.tags.iter().any(|(known, _)| *known == handle) {
-                        return Err(YamlError::parser(start, "found duplicate %TAG directive"));
-                    }
-                    self.tags.push((handle, prefix));
+                    self.tags.insert(handle, prefix);
                 }
                 _ => {}
             }
         }
-        self.tags.push(("!", Cow::Borrowed("!")));
-        self.tags.push(("!!", Cow::Borrowed("tag:yaml.org,2002:")));
+        self.tags.entry("!").or_insert(Cow::Borrowed("!"));
+        self.tags.entry("!!").or_insert(Cow::Borrowed("tag:yaml.org,2002:"));
         Ok(())
     }
 
@@ -235,8 +235,7 @@ impl<'a> Parser<'_, 'a> {
         let tag = if handle.is_empty() {
             suffix.to_owned()
         } else {
-            let known = self.tags.iter().find(|(known, _)| *known == handle);
-            known.map(|(_, prefix)| format!("{prefix}{suffix}")).unwrap_or_default()
+            self.tags.get(handle).map(|prefix| format!("{prefix}{suffix}")).unwrap_or_default()
         };
         if tag.is_empty() {
             return Err(YamlError::parser(mark, "found undefined tag handle"));
