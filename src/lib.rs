@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod template;
 pub mod values;
 
+pub mod chart;
 pub mod dsf;
 
 pub mod health;
@@ -21,3 +22,4 @@ pub mod history;
 pub mod diff;
 
 pub mod cluster;
+pub mod fetch;
