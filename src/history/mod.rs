@@ -13,6 +13,7 @@ mod payload;
 mod record;
 mod release;
 mod revisions;
+mod stored;
 mod time;
 
 pub use json::FieldError;
@@ -24,6 +25,7 @@ pub use record::{
 };
 pub use release::{Chart, File, Hook, HookRun, Info, Phase, Release, Status, decode_release, encode_release};
 pub use revisions::{History, group};
+pub use stored::stored_chart;
 pub use time::Time;
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::chart::coalesce::{Merger, NullRules};
+use crate::chart::dependencies;
 use crate::model::ReleaseKey;
+use crate::value::json::{Numbers, from_slice};
 
 const NOW: i64 = 1_800_000_000;
 
@@ -385,6 +388,43 @@ fn releases_of_one_list_are_kept_apart() {
     let histories = group(Storage::Secret, &list);
     let keys: Vec<String> = histories.keys().map(ToString::to_string).collect();
     assert_eq!(keys, ["ns/r", "ns/s"]);
+}
+
+/// The JSON of a stored chart without the times of files, which an archive keeps in whole seconds only.
+fn without_times(mut chart: Json) -> Json {
+    fn strip(json: &mut Json) {
+        match json {
+            Json::Object(members) => {
+                members.retain(|key, _| key != "modtime" && key != "schemamodtime");
+                members.values_mut().for_each(strip);
+            }
+            Json::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut chart);
+    chart
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "test cases are files")]
+fn a_loaded_chart_is_stored_as_helm_stores_it() {
+    let archive =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/records/rich-1.2.3.tgz")).unwrap();
+    let chart = crate::chart::load::from_archive(&archive).unwrap();
+    let mut merger = Merger::new(NullRules::default());
+    let chart = dependencies::process(&chart, &crate::template::value::Map::default(), &mut merger).unwrap();
+    let release = Release { chart: Some(stored_chart(&chart)), ..Release::default() };
+    let text = encode_release(&release).unwrap();
+    let ours: Json = serde_json::from_str(&text).unwrap();
+    let (_, storage, object) =
+        golden("helm4").into_iter().find(|(name, ..)| name == "install.secret.yaml").unwrap();
+    let theirs: Json = serde_json::from_str(&payload_of(storage, &object)).unwrap();
+    assert_eq!(without_times(ours["chart"].clone()), without_times(theirs["chart"].clone()));
+    assert!(ours["chart"]["templates"][0]["modtime"].is_string());
+    // Member order: what is written is read and written back the same.
+    let (read, _) = decode_release(from_slice(text.as_bytes(), Numbers::Typed).unwrap()).unwrap();
+    assert_eq!(encode_release(&read).unwrap(), text);
 }
 
 proptest! {
