@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::toml_write::write_toml;
+use crate::go::toml::to_toml as write_toml;
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, text};
 use crate::template::convert::{from_value, to_value};
 use crate::template::text::lossy;
@@ -36,7 +36,7 @@ pub(super) static TABLE: &[Func] = &[
     Func::fixed("fromYaml", &[TEXT], from_yaml),
     Func::fixed("fromYamlArray", &[TEXT], from_yaml_array),
     Func::fixed("toToml", &[ANY], to_toml),
-    Func::fixed("mustToToml", &[ANY], |_, args| Ok(Val::str(write_toml(any(args, 0))?))),
+    Func::fixed("mustToToml", &[ANY], |_, args| toml(any(args, 0)).map(Val::from)),
     Func::fixed("fromToml", &[TEXT], from_toml),
 ];
 
@@ -138,13 +138,19 @@ fn in_json(error: String) -> String {
     format!("error unmarshaling JSON: while decoding JSON: {error}")
 }
 
+fn toml(value: &Val) -> Result<String, FuncError> {
+    if value.is_nil() {
+        return Err(FuncError::new("reflect: call of reflect.Value.Type on zero Value"));
+    }
+    write_toml(&to_value(value)?).map_err(message)
+}
+
 /// An error is the text itself here; only nil, on which the Go library panics, fails.
 fn to_toml(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let value = any(args, 0);
-    match write_toml(value) {
-        Ok(text) => Ok(Val::str(text)),
-        Err(error) if value.is_nil() => Err(error),
-        Err(error) => Ok(Val::from(error.to_string())),
+    match toml(value) {
+        Err(error) if !value.is_nil() => Ok(Val::from(error.to_string())),
+        result => result.map(Val::from),
     }
 }
 

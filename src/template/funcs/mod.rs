@@ -4,13 +4,11 @@
 
 mod builtin;
 mod data;
-mod decimal;
 mod dicts;
 pub mod engine;
 mod lists;
 mod logic;
 mod numbers;
-mod toml_write;
 
 use super::call::{Func, FuncTable};
 

@@ -1,9 +1,9 @@
 //! Conversion to numbers and arithmetic. Source: sprig `numeric.go`, spf13/cast 1.7.0.
 
+use crate::go::decimal::{Decimal, DecimalError};
 use crate::go::strconv::{cast_int, parse_float, parse_int};
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, float, int};
 use crate::template::fmt::to_text;
-use crate::template::funcs::decimal::Decimal;
 use crate::template::types::Type;
 use crate::template::value::{List, Number, Val};
 
@@ -38,7 +38,7 @@ pub(super) static TABLE: &[Func] = &[
     Func::variadic("addf", &[ANY], |_, args| decimals(&[&[Val::Int(0)], args].concat(), Decimal::add)),
     Func::variadic("subf", &[ANY, ANY], |_, args| decimals(args, Decimal::sub)),
     Func::variadic("mulf", &[ANY, ANY], |_, args| decimals(args, Decimal::mul)),
-    Func::variadic("divf", &[ANY, ANY], divf),
+    Func::variadic("divf", &[ANY, ANY], |_, args| decimals(args, Decimal::div)),
     Func::variadic("maxf", &[ANY, ANY], |_, args| {
         Ok(Val::Float(extreme(args, f64::INFINITY, |new, old| new > old)))
     }),
@@ -105,28 +105,16 @@ fn divide(args: &[Val], operation: fn(i64, i64) -> i64) -> FuncResult {
     }
 }
 
-fn decimal(value: &Val) -> Result<Decimal, FuncError> {
-    let number = to_float(value);
-    Decimal::new(number).ok_or_else(|| {
-        let text = crate::value::number::format_g(number);
-        FuncError::Message(format!("Cannot create a Decimal from {text}"))
-    })
-}
+type Operation = fn(&Decimal, &Decimal) -> Result<Decimal, DecimalError>;
 
-fn decimals(args: &[Val], operation: fn(&Decimal, &Decimal) -> Decimal) -> FuncResult {
-    let mut result = decimal(any(args, 0))?;
+fn decimals(args: &[Val], operation: Operation) -> FuncResult {
+    let failed = |error: DecimalError| FuncError::Message(error.to_string());
+    let mut result = Decimal::from_f64(to_float(any(args, 0))).map_err(failed)?;
     for arg in args.get(1..).unwrap_or_default() {
-        result = operation(&result, &decimal(arg)?);
+        let number = Decimal::from_f64(to_float(arg)).map_err(failed)?;
+        result = operation(&result, &number).map_err(failed)?;
     }
-    Ok(Val::Float(result.to_float()))
-}
-
-fn divf(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
-    let mut result = decimal(any(args, 0))?;
-    for arg in args.get(1..).unwrap_or_default() {
-        result = result.div(&decimal(arg)?).ok_or_else(|| FuncError::new("decimal division by 0"))?;
-    }
-    Ok(Val::Float(result.to_float()))
+    Ok(Val::Float(result.to_f64()))
 }
 
 /// The largest or smallest of the arguments. One that is no number makes the result none, unless another is
