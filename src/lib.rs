@@ -18,6 +18,7 @@ pub mod dsf;
 
 pub mod health;
 pub mod history;
+pub mod render;
 
 pub mod diff;
 

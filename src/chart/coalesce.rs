@@ -233,13 +233,18 @@ fn shown_as_bool(value: &Value) -> String {
         Value::Uint(number) => format!("%!t(uint64={number})"),
         Value::Float(number) => format!("%!t(float64={})", format_g(*number)),
         Value::Str(text) => format!("%!t(string={text})"),
-        Value::List(items) => format!("[{}]", spaced(items.iter().map(shown_as_bool))),
+        Value::List(items) => format!("[{}]", spaced(items.iter().map(inner_as_bool))),
         Value::Map(map) => {
             let member =
-                |(key, value): (&String, &Value)| format!("%!t(string={key}):{}", shown_as_bool(value));
+                |(key, value): (&String, &Value)| format!("%!t(string={key}):{}", inner_as_bool(value));
             format!("map[{}]", spaced(map.iter().map(member)))
         }
     }
+}
+
+/// Inside a list or map a nil is no wrong type.
+fn inner_as_bool(value: &Value) -> String {
+    if value.is_null() { "<nil>".to_owned() } else { shown_as_bool(value) }
 }
 
 fn spaced(items: impl Iterator<Item = String>) -> String {

@@ -105,7 +105,7 @@ fn a_value_for_a_chart_inside_must_be_a_table() {
     check("s: text", "%!t(string=text)");
     check("s: 1", "%!t(float64=1)");
     check("s: true", "true");
-    check("s: [a]", "[%!t(string=a)]");
+    check("s: [a, null]", "[%!t(string=a) <nil>]");
 }
 
 #[test]
