@@ -30,12 +30,19 @@ pub struct Failure {
     pub causes: Vec<String>,
     /// What to do about it: a command, or the line to write.
     pub hints: Vec<String>,
+    /// A text that is shown as it is instead of all of the above: a list of problems with their places.
+    pub block: Option<String>,
 }
 
 impl Failure {
     /// Returns a failure without causes or hints.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), causes: Vec::new(), hints: Vec::new() }
+        Self { class, message: message.into(), causes: Vec::new(), hints: Vec::new(), block: None }
+    }
+
+    /// Returns a failure that is shown as `text`.
+    pub fn block(class: FailureClass, text: impl Into<String>) -> Self {
+        Self { block: Some(text.into()), ..Self::new(class, String::new()) }
     }
 
     /// Returns a failure of something that was tried, with the chain of causes of `error`.
@@ -44,6 +51,13 @@ impl Failure {
         let mut failure = Self::new(FailureClass::Failed, message);
         failure.causes = chain(&failure.message, Some(error));
         failure
+    }
+
+    /// Makes it an error of usage or of a file.
+    #[must_use]
+    pub fn usage(mut self) -> Self {
+        self.class = FailureClass::Usage;
+        self
     }
 
     /// Adds a hint.
@@ -63,6 +77,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(block) = &self.block {
+            return f.write_str(block);
+        }
         write!(f, "error: {}", self.message)?;
         for cause in &self.causes {
             write!(f, "\ncaused by: {}", indent_rest(cause))?;

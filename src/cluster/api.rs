@@ -9,6 +9,8 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+/// Who asks, as the server's audit log and its field owners see it.
+const USER_AGENT: &str = concat!("statectl/", env!("CARGO_PKG_VERSION"));
 /// How long one request may take, connection and body included. The server's own limit is 60 s.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(75);
 /// How often a request that is safe to repeat is tried.
@@ -235,7 +237,8 @@ impl Api {
         let mut request = Request::builder()
             .method(call.method.clone())
             .uri(call.path.as_str())
-            .header(http::header::ACCEPT, call.accept);
+            .header(http::header::ACCEPT, call.accept)
+            .header(http::header::USER_AGENT, USER_AGENT);
         if let Some(content_type) = call.content_type {
             request = request.header(http::header::CONTENT_TYPE, content_type);
         }

@@ -1,10 +1,8 @@
 //! Finds the cluster and makes the client: kubeconfig, in-cluster account, proxies, credential plugins.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use serde::Serialize;
 
 use super::read::Reader;
 
@@ -15,30 +13,6 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The context to use; without it the kubeconfig's current one.
     pub context: Option<String>,
-}
-
-/// The cluster that a connection leads to; every plan and question names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ClusterIdentity {
-    /// The server's address.
-    pub server: String,
-    /// The kubeconfig context; nothing inside a pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-    /// The uid of the namespace kube-system; nothing where it may not be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uid: Option<String>,
-    /// The server's version, such as `v1.36.3`.
-    pub version: String,
-}
-
-impl fmt::Display for ClusterIdentity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.context {
-            Some(context) => write!(f, "{context} ({})", self.server),
-            None => write!(f, "{}", self.server),
-        }
-    }
 }
 
 /// A client whose cluster is known.

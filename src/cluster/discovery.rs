@@ -55,6 +55,11 @@ impl Resource {
         Self::builtin("v1", "Namespace", "namespaces", false)
     }
 
+    /// ConfigMaps: where records are with Helm's `configmap` driver.
+    pub fn config_maps() -> Self {
+        Self::builtin("v1", "ConfigMap", "configmaps", true)
+    }
+
     /// Pods, known without discovery.
     pub fn pods() -> Self {
         Self::builtin("v1", "Pod", "pods", true)

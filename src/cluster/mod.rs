@@ -11,7 +11,7 @@ mod read;
 mod write;
 
 pub use api::{Answer, ApiError, Cause, Refusal};
-pub use connect::{ClusterIdentity, ConnectError, ConnectOptions, Connection, connect};
+pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use discovery::{Discovery, Resource};
 pub use read::{ApplyOptions, ListOptions, Reader};
 pub use write::{Propagation, Writer};

@@ -30,6 +30,8 @@ pub struct ListOptions {
 pub struct ApplyOptions {
     /// Take fields that another manager owns with another value.
     pub force: bool,
+    /// The field manager.
+    pub manager: &'static str,
 }
 
 /// A client that cannot write: it has no method that does.
@@ -123,6 +125,27 @@ impl Reader {
         self.api.send(&call).await
     }
 
+    /// Returns what the server would make of replacing an object, without replacing it.
+    pub async fn dry_run_replace(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+        body: &Value,
+    ) -> Result<Answer, ApiError> {
+        let path =
+            format!("{}?dryRun=All&fieldManager={FIELD_MANAGER}", resource.path(namespace, Some(name)));
+        let call = Call {
+            method: Method::PUT,
+            path,
+            accept: "application/json",
+            content_type: Some("application/json"),
+            body: body.to_string().into_bytes(),
+            repeat: Repeat::Always,
+        };
+        self.api.send(&call).await
+    }
+
     /// Returns the last lines of a container's log.
     pub async fn log_tail(
         &self,
@@ -152,8 +175,9 @@ pub(super) fn apply_call<'a>(
     Call {
         method: Method::PATCH,
         path: format!(
-            "{}?fieldManager={FIELD_MANAGER}&force={}",
+            "{}?fieldManager={}&force={}",
             resource.path(namespace, Some(name)),
+            options.manager,
             options.force
         ),
         accept: "application/json",

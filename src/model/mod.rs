@@ -3,13 +3,18 @@
 //! Plain data without behaviour beyond comparison and display. Identities are types, so that a release
 //! cannot be passed where an object is expected, and two names joined by a dash can never collide.
 
+mod cluster;
 mod keys;
 
+pub use cluster::ClusterIdentity;
 pub use keys::{GroupVersionKind, ObjectKey, ReleaseKey, split_api_version};
 
 /// The field manager under which objects are applied. It is Helm's own, so that a later `helm upgrade`
 /// shares the ownership instead of meeting a conflict.
 pub const FIELD_MANAGER: &str = "helm";
+
+/// The field manager under which namespaces of a desired-state file get their labels.
+pub const NAMESPACE_MANAGER: &str = "statectl";
 
 /// The label that Helm puts on every object of a release.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
