@@ -42,6 +42,11 @@ impl ObjectDiff {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.text.lines.is_empty()
     }
+
+    /// Returns the fields that differ, as text.
+    pub fn paths(&self) -> Vec<String> {
+        self.changes.iter().map(|change| change.path.to_string()).collect()
+    }
 }
 
 /// How much of a difference is shown.

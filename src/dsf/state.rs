@@ -16,6 +16,9 @@ use std::time::Duration;
 pub struct DesiredState {
     /// The owner of these releases, stored with each of them as Helmsman stores it.
     pub context: String,
+    /// Whether the files name the context. Without one the default context stands in, and nothing is removed
+    /// because it left the files: others may use the same default.
+    pub context_is_set: bool,
     /// Free text for people.
     pub metadata: BTreeMap<String, String>,
     /// How a run behaves.

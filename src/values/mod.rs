@@ -17,6 +17,8 @@ use crate::yaml::{self, DocumentsError};
 pub struct Sources {
     /// The name and content of each values file (`-f`).
     pub files: Vec<(String, Vec<u8>)>,
+    /// Values that are there already; over the files, under everything else.
+    pub inline: Map,
     /// `--set-json`: `key=JSON` pairs, or a JSON object.
     pub set_json: Vec<String>,
     /// `--set`.
@@ -70,7 +72,7 @@ pub enum ValuesError {
     },
 }
 
-/// Merges all sources, the lowest first: files, `--set-json`, `--set`, `--set-string`, `--set-file`,
+/// Merges all sources, the lowest first: files, inline values, `--set-json`, `--set`, `--set-string`, `--set-file`,
 /// `--set-literal`. The order of flags of different kinds does not matter.
 ///
 /// `read_file` gives the content of a file that `--set-file` names.
@@ -88,6 +90,7 @@ pub fn merge(
         let source = |source| ValuesError::File { name: name.clone(), source };
         merge_maps(&mut base, load(content).map_err(source)?);
     }
+    merge_maps(&mut base, sources.inline.clone());
     for argument in &sources.set_json {
         let trimmed = argument.trim();
         if trimmed.starts_with('{') {

@@ -52,6 +52,7 @@ fn integers_of_set_are_integers_and_numbers_of_json_are_floats() {
 #[test]
 fn sources_are_merged_from_the_lowest_to_the_highest() {
     let sources = Sources {
+        inline: Map::new(),
         files: vec![
             ("a.yaml".into(), b"a: {x: 1, w: 1}\nk: file\n---\na: {w: 2}\n".to_vec()),
             ("b.yaml".into(), b"a: {z: [1]}\nj: null".to_vec()),

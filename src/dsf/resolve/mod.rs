@@ -48,6 +48,7 @@ pub(super) struct Surroundings<'a> {
 /// Makes the complete state. It is only meaningful when no problem was reported.
 pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Report<'_>) -> DesiredState {
     let mut resolver = Resolver { around, report };
+    let context_is_set = raw.context.as_ref().is_some_and(|raw| !raw.value.value.is_empty());
     let context = resolver.context(raw.context);
     let defaults = Defaults::of(&raw.settings);
     let settings = resolver.settings(raw.settings);
@@ -65,7 +66,8 @@ pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Repo
     resolver.identities(&releases);
     resolver.needs(&mut releases, needs);
     let releases = releases.into_iter().map(|draft| draft.release).collect();
-    DesiredState { context, metadata: plain(raw.metadata), settings, namespaces, repositories, releases }
+    let metadata = plain(raw.metadata);
+    DesiredState { context, context_is_set, metadata, settings, namespaces, repositories, releases }
 }
 
 fn plain(map: TextMap) -> BTreeMap<String, String> {
