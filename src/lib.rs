@@ -22,5 +22,7 @@ pub mod render;
 
 pub mod diff;
 
+pub mod plan;
+
 pub mod cluster;
 pub mod fetch;

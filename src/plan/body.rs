@@ -1,0 +1,120 @@
+//! Makes a rendered object into what is applied.
+//!
+//! The marks are Helm's (`pkg/action/validate.go`, `setMetadataVisitor`). The rest keeps server-side apply from
+//! leaving things behind: fields that the server converts into others would be owned under the wrong name.
+
+use base64::Engine as _;
+use serde_json::{Map, Value as Json};
+
+use crate::manifest::{self, Document, SplitRule};
+use crate::model::{
+    GroupVersionKind, MANAGED_BY_HELM, MANAGED_BY_LABEL, ObjectKey, RELEASE_NAME_ANNOTATION,
+    RELEASE_NAMESPACE_ANNOTATION, ReleaseKey,
+};
+
+/// Returns the objects of a stored manifest; lists are taken apart. Documents that hold nothing, or that Helm
+/// stored and cannot be read, are passed over.
+pub fn stored_objects(text: &str) -> Vec<Json> {
+    let documents = manifest::split(text, SplitRule::default());
+    let objects = documents.into_iter().filter_map(|document| Some(Document::parse(document).ok()?.object));
+    objects.filter(Json::is_object).flat_map(manifest::flatten).collect()
+}
+
+/// Returns the object with the marks of its release.
+pub fn stamped(mut object: Json, release: &ReleaseKey) -> Json {
+    let metadata = member(&mut object, "metadata");
+    set(member(metadata, "labels"), MANAGED_BY_LABEL, MANAGED_BY_HELM);
+    let annotations = member(metadata, "annotations");
+    set(annotations, RELEASE_NAME_ANNOTATION, &release.name);
+    set(annotations, RELEASE_NAMESPACE_ANNOTATION, &release.namespace);
+    applicable(object)
+}
+
+/// Returns the object in the form in which it can be applied without leftovers.
+pub fn applicable(mut object: Json) -> Json {
+    if let Some(members) = object.as_object_mut() {
+        // Never applied to the object itself, and charts that were exported from a cluster carry it.
+        members.remove("status");
+        if let Some(metadata) = members.get_mut("metadata").and_then(Json::as_object_mut) {
+            metadata.remove("creationTimestamp");
+            metadata.remove("managedFields");
+        }
+        if members.get("kind").and_then(Json::as_str) == Some("Secret") {
+            encode_string_data(members);
+        }
+    }
+    object
+}
+
+/// Moves `stringData` into `data`: the server would own it under a name that it does not store, and a key that
+/// is dropped later would stay (measured on Kubernetes 1.36).
+fn encode_string_data(secret: &mut Map<String, Json>) {
+    let Some(Json::Object(plain)) = secret.remove("stringData") else { return };
+    let data = secret.entry("data").or_insert_with(|| Json::Object(Map::new()));
+    if !data.is_object() {
+        *data = Json::Object(Map::new());
+    }
+    let Some(data) = data.as_object_mut() else { return };
+    for (key, value) in plain {
+        let encoded = match value {
+            Json::String(text) => Json::from(base64::engine::general_purpose::STANDARD.encode(text)),
+            // Not text: the server's own refusal says so best.
+            other => other,
+        };
+        data.insert(key, encoded);
+    }
+}
+
+/// Returns the key of an object; nothing if it has no kind or name. An object of a namespaced kind that names
+/// no namespace goes to the release's.
+pub fn key_of(
+    object: &Json,
+    namespaced: impl Fn(&GroupVersionKind) -> bool,
+    release_namespace: &str,
+) -> Option<ObjectKey> {
+    let gvk = GroupVersionKind::new(object["apiVersion"].as_str()?, object["kind"].as_str()?);
+    let name = object["metadata"]["name"].as_str()?.to_owned();
+    let namespace = namespaced(&gvk).then(|| {
+        let written = object["metadata"]["namespace"].as_str().filter(|namespace| !namespace.is_empty());
+        written.unwrap_or(release_namespace).to_owned()
+    });
+    Some(ObjectKey { gvk, namespace, name })
+}
+
+fn member<'a>(object: &'a mut Json, key: &str) -> &'a mut Json {
+    if !object.is_object() {
+        *object = Json::Object(Map::new());
+    }
+    &mut object[key]
+}
+
+fn set(map: &mut Json, key: &str, value: &str) {
+    if !map.is_object() {
+        *map = Json::Object(Map::new());
+    }
+    map[key] = Json::from(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn marks_are_helms_and_overwrite_what_the_chart_wrote() {
+        let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "labels": null,
+            "annotations": {"meta.helm.sh/release-name": "x", "mine": "1"}}, "status": {}});
+        assert_eq!(
+            stamped(object, &ReleaseKey::new("shop", "web")),
+            json!({"kind": "ConfigMap", "metadata": {"name": "a",
+                "labels": {"app.kubernetes.io/managed-by": "Helm"},
+                "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop", "mine": "1"}}})
+        );
+    }
+
+    #[test]
+    fn string_data_wins_over_data_as_on_the_server() {
+        let object = json!({"kind": "Secret", "data": {"a": "QQ==", "b": "Qg=="}, "stringData": {"a": "x"}});
+        assert_eq!(applicable(object)["data"], json!({"a": "eA==", "b": "Qg=="}));
+    }
+}

@@ -1,0 +1,206 @@
+//! Is the plan sound? An independent look before anything is carried out, and in every test.
+//!
+//! Shares no code with the planner on purpose: what both got wrong the same way would go unseen.
+
+use std::collections::BTreeSet;
+
+use super::steps::{ApplyMode, Deploy, Uninstall, Work};
+use super::{Action, ObjectAction, Plan, ReleasePlan};
+use crate::model::{ObjectKey, ReleaseKey};
+
+/// Kinds whose removal takes data or other objects along. Listed here anew, see above.
+const PRECIOUS: [&str; 4] =
+    ["PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition"];
+
+/// Returns what is wrong with a plan; nothing if it may be carried out.
+pub fn check(plan: &Plan) -> Vec<String> {
+    let mut findings = Vec::new();
+    each_release_once(plan, &mut findings);
+    batches_hold_the_changes(plan, &mut findings);
+    batches_keep_the_order(plan, &mut findings);
+    for release in &plan.releases {
+        let mut found = Vec::new();
+        reasons_are_given(release, &mut found);
+        work_fits_the_action(release, &mut found);
+        match &release.work {
+            Work::Nothing => {}
+            Work::Deploy(deploy) => check_deploy(release, deploy, &mut found),
+            Work::Uninstall(uninstall) => check_uninstall(release, uninstall, &mut found),
+        }
+        findings.extend(found.into_iter().map(|finding| format!("{}: {finding}", release.key)));
+    }
+    findings
+}
+
+fn each_release_once(plan: &Plan, findings: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    for release in &plan.releases {
+        if !seen.insert(&release.key) {
+            findings.push(format!("{} is planned twice", release.key));
+        }
+    }
+}
+
+fn batches_hold_the_changes(plan: &Plan, findings: &mut Vec<String>) {
+    let mut seen: BTreeSet<&ReleaseKey> = BTreeSet::new();
+    for key in plan.batches.iter().flatten() {
+        if !seen.insert(key) {
+            findings.push(format!("{key} is in two batches"));
+        }
+        if !plan.releases.iter().any(|release| release.key == *key && changes(release)) {
+            findings.push(format!("{key} is in a batch and has nothing to do"));
+        }
+    }
+    for release in plan.releases.iter().filter(|release| changes(release)) {
+        if !seen.contains(&release.key) {
+            findings.push(format!("{} has something to do and is in no batch", release.key));
+        }
+    }
+}
+
+fn changes(release: &ReleasePlan) -> bool {
+    match release.action {
+        Action::None | Action::Blocked => false,
+        Action::Install
+        | Action::Upgrade
+        | Action::Reinstall(_)
+        | Action::Recover
+        | Action::Adopt
+        | Action::Uninstall => true,
+    }
+}
+
+/// A release comes after what it needs; a removal after everything that is not one, and before what it needed.
+fn batches_keep_the_order(plan: &Plan, findings: &mut Vec<String>) {
+    let place = |key: &ReleaseKey| plan.batches.iter().position(|batch| batch.contains(key));
+    let removal =
+        |key: &ReleaseKey| plan.release(key).is_some_and(|release| release.action == Action::Uninstall);
+    for release in &plan.releases {
+        let Some(own) = place(&release.key) else { continue };
+        for need in &release.needs {
+            let Some(needed) = place(need) else { continue };
+            let fits = match (removal(&release.key), removal(need)) {
+                (false, false) => needed < own,
+                (true, true) => own < needed,
+                _ => true,
+            };
+            if !fits {
+                findings.push(format!("{} and {need}, which it needs, are in the wrong order", release.key));
+            }
+        }
+    }
+    let from_first = plan.batches.iter().skip_while(|batch| !batch.iter().any(removal));
+    if from_first.flatten().any(|key| !removal(key)) {
+        findings.push("a removal comes before something that is not one".to_owned());
+    }
+}
+
+fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
+    if release.reasons.is_empty() {
+        findings.push("no reason is given".to_owned());
+    }
+    for object in release.objects.iter().filter(|object| object.reasons.is_empty()) {
+        findings.push(format!("no reason is given for {}", object.key));
+    }
+}
+
+fn work_fits_the_action(release: &ReleasePlan, findings: &mut Vec<String>) {
+    let fits = match (&release.action, &release.work) {
+        (Action::None | Action::Blocked, Work::Nothing) | (Action::Uninstall, Work::Uninstall(_)) => true,
+        (
+            Action::Install | Action::Upgrade | Action::Reinstall(_) | Action::Recover | Action::Adopt,
+            Work::Deploy(_),
+        ) => true,
+        (_, Work::Nothing | Work::Deploy(_) | Work::Uninstall(_)) => false,
+    };
+    if !fits {
+        findings.push(format!("its work is not that of the action {}", release.action));
+    }
+}
+
+fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<String>) {
+    if deploy.record.name != release.key.name || deploy.record.namespace != release.key.namespace {
+        findings.push("its record is that of another release".to_owned());
+    }
+    if release.revision.is_some_and(|revision| deploy.record.version <= revision) {
+        findings.push("its record does not come after the newest one".to_owned());
+    }
+    if !deploy.record.info.status.is_pending() {
+        findings.push("its record does not start as pending".to_owned());
+    }
+    let mut applied: BTreeSet<&ObjectKey> = BTreeSet::new();
+    let mut permits = 0;
+    for step in deploy.crds.iter().chain(&deploy.applies) {
+        if !applied.insert(&step.key) {
+            findings.push(format!("{} is applied twice", step.key));
+        }
+        if step.body["metadata"]["name"].as_str() != Some(step.key.name.as_str()) {
+            findings.push(format!("{}: the body is that of another object", step.key));
+        }
+        let shown = release.objects.iter().find(|object| object.key == step.key).map(|object| object.action);
+        match &step.mode {
+            ApplyMode::Create | ApplyMode::Either | ApplyMode::Unchanged => {}
+            ApplyMode::Update { uid, .. } => has_uid(&step.key, uid, findings),
+            ApplyMode::Replace { uid, permit, .. } => {
+                permits += 1;
+                has_uid(&step.key, uid, findings);
+                if permit.release() != &release.key || permit.object() != &step.key {
+                    findings.push(format!("{} is replaced with the permit of another object", step.key));
+                }
+                if PRECIOUS.contains(&step.key.gvk.kind.as_str()) && is_core(&step.key) {
+                    findings.push(format!("{} is replaced, although data would go with it", step.key));
+                }
+                if shown != Some(ObjectAction::Replace) {
+                    findings.push(format!("{} is replaced, and the plan does not show it", step.key));
+                }
+            }
+        }
+    }
+    let counted = if let Action::Reinstall(permits) = &release.action { permits.count() } else { 0 };
+    if counted != permits {
+        findings.push(format!("{permits} objects are replaced, and {counted} are counted"));
+    }
+    for step in &deploy.prunes {
+        has_uid(&step.key, &step.uid, findings);
+        if applied.contains(&step.key) {
+            findings.push(format!("{} is applied and removed", step.key));
+        }
+        removal_is_shown(release, &step.key, findings);
+    }
+}
+
+fn check_uninstall(release: &ReleasePlan, uninstall: &Uninstall, findings: &mut Vec<String>) {
+    if uninstall.key != release.key {
+        findings.push("the removal is that of another release".to_owned());
+    }
+    for step in &uninstall.deletes {
+        has_uid(&step.key, &step.uid, findings);
+        removal_is_shown(release, &step.key, findings);
+    }
+    let foreign = uninstall.records.iter().find(|record| record.key() != release.key);
+    if let Some(record) = foreign {
+        findings.push(format!("the record {} of another release is removed", record.object));
+    }
+}
+
+fn removal_is_shown(release: &ReleasePlan, key: &ObjectKey, findings: &mut Vec<String>) {
+    let shown =
+        release.objects.iter().any(|object| object.key == *key && object.action == ObjectAction::Delete);
+    if !shown {
+        findings.push(format!("{key} is removed, and the plan does not show it"));
+    }
+    if PRECIOUS.contains(&key.gvk.kind.as_str()) && is_core(key) {
+        findings.push(format!("{key} is removed, although data would go with it"));
+    }
+}
+
+/// A custom kind may have the name of a built-in one.
+fn is_core(key: &ObjectKey) -> bool {
+    key.gvk.group.is_empty() || key.gvk.group == "apiextensions.k8s.io"
+}
+
+fn has_uid(key: &ObjectKey, uid: &str, findings: &mut Vec<String>) {
+    if uid.is_empty() {
+        findings.push(format!("{key} has no uid as a precondition"));
+    }
+}

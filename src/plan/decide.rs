@@ -1,0 +1,559 @@
+//! Decides what a release needs, and why.
+//!
+//! Pure: sees only [`PlanInput`]. Knows nothing of how steps are carried out, how Helm stores releases or how
+//! anything is printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::input::{Content, Operation, PlanInput, Stray, Wanted};
+use super::judge::{self, Judged};
+use super::order::{self, Node};
+use super::reason::Reason;
+use super::records;
+use super::steps::{Deploy, DeployKind, Uninstall, Work};
+use super::{Action, ChartId, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
+use crate::diff::Masker;
+use crate::dsf::state::{Adopt, Crds, ForceKind, NeedWhen};
+use crate::history::{History, Record, Status};
+use crate::model::ReleaseKey;
+
+/// Decides about every release of `input`.
+pub fn plan(input: &PlanInput) -> Plan {
+    let mut releases: Vec<ReleasePlan> = input
+        .wanted
+        .iter()
+        .map(|wanted| decide(input, wanted))
+        .chain(input.strays.iter().map(|stray| decide_stray(input, stray)))
+        .collect();
+    releases.sort_by(|a, b| a.key.cmp(&b.key));
+    block_mass_removal(input, &mut releases);
+    mark_dependants_of_blocked(&mut releases);
+    let (batches, notes) = batches(input, &releases);
+    Plan {
+        cluster: input.cluster.clone(),
+        context: input.context.clone(),
+        namespaces: namespaces(input, &releases),
+        releases,
+        batches,
+        notes: input.notes.iter().cloned().chain(notes).collect(),
+    }
+}
+
+/// Returns the action for a release of the file, with at least one reason.
+///
+/// The order of the checks matters: what comes earlier makes everything below it untrustworthy.
+/// 1. The records cannot be read, or the newest one not decoded: nothing is known.
+/// 2. Another operation is under way: nothing read here would stay true.
+/// 3. The release belongs to somebody else: nothing of it is ours to judge.
+/// 4. It should go: what the chart renders to does not matter.
+/// 5. The chart cannot be rendered: there is nothing to compare with.
+/// 6. Objects: refused, to be replaced, or to be changed.
+/// 7. Protection: withholds what 4 to 6 decided.
+fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
+    let draft = Draft::new(input, wanted);
+    let history = match &wanted.history {
+        Ok(history) => history,
+        Err(reason) => return draft.blocked(vec![reason.clone()]),
+    };
+    let draft = draft.with_history(history);
+    if let Some(reason) = unreadable_newest(history).or_else(|| operation_under_way(history)) {
+        return draft.blocked(vec![reason]);
+    }
+    let current = history.latest().filter(|record| record.release.info.status != Status::Uninstalled);
+    let adopted = match ownership(input, wanted, history) {
+        Ok(adopted) => adopted,
+        Err(reason) => return draft.blocked(vec![reason]),
+    };
+    let removal = if input.operation == Operation::Destroy {
+        Some(Reason::DestroyAsked)
+    } else if wanted.release.enabled {
+        None
+    } else {
+        Some(Reason::DisabledInFile)
+    };
+    let plan = match (removal, current) {
+        (Some(_), None) => draft.nothing(Reason::Disabled),
+        (Some(reason), Some(_)) => draft.uninstall(history, &wanted.remnants, reason),
+        (None, _) => match &wanted.content {
+            Some(Ok(content)) => draft.deploy(history, content, adopted),
+            Some(Err(reason)) => draft.blocked(vec![reason.clone()]),
+            None => draft.nothing(Reason::Disabled),
+        },
+    };
+    withhold_if_protected(plan, wanted, current.is_some())
+}
+
+/// The parts of a decision that do not depend on its outcome.
+struct Draft<'a> {
+    input: &'a PlanInput,
+    key: ReleaseKey,
+    app: Option<String>,
+    wanted: Option<&'a Wanted>,
+    chart_from: Option<ChartId>,
+    revision: Option<u64>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(input: &'a PlanInput, wanted: &'a Wanted) -> Self {
+        Self {
+            input,
+            key: wanted.release.key.clone(),
+            app: Some(wanted.release.app.clone()),
+            wanted: Some(wanted),
+            chart_from: None,
+            revision: None,
+        }
+    }
+
+    fn with_history(mut self, history: &History) -> Self {
+        if let Some(latest) = history.latest() {
+            self.revision = Some(latest.release.version);
+            self.chart_from = latest
+                .release
+                .chart
+                .as_ref()
+                .map(|chart| ChartId { name: chart.name().to_owned(), version: chart.version().to_owned() });
+        }
+        self
+    }
+
+    fn finish(self, action: Action, reasons: Vec<Reason>) -> ReleasePlan {
+        let chart_to = match self.wanted.and_then(|wanted| wanted.content.as_ref()) {
+            Some(Ok(content)) if action != Action::Uninstall => Some(ChartId {
+                name: content.chart.name().to_owned(),
+                version: content.chart.version().to_owned(),
+            }),
+            _ => None,
+        };
+        let needs =
+            self.wanted.map(|wanted| wanted.release.needs.iter().map(|need| need.release.clone()).collect());
+        ReleasePlan {
+            key: self.key,
+            app: self.app,
+            action,
+            reasons,
+            chart_from: self.chart_from,
+            chart_to,
+            revision: self.revision,
+            needs: needs.unwrap_or_default(),
+            objects: Vec::new(),
+            warnings: Vec::new(),
+            work: Work::Nothing,
+        }
+    }
+
+    fn blocked(self, reasons: Vec<Reason>) -> ReleasePlan {
+        self.finish(Action::Blocked, reasons)
+    }
+
+    fn nothing(self, reason: Reason) -> ReleasePlan {
+        self.finish(Action::None, vec![reason])
+    }
+
+    /// A new revision, or the reasons why there is none.
+    fn deploy(self, history: &History, content: &Content, adopted: bool) -> ReleasePlan {
+        let input = self.input;
+        let Some(wanted) = self.wanted else { return self.nothing(Reason::Disabled) };
+        let owner = judge::Owner {
+            release: self.key.clone(),
+            app: wanted.release.app.clone(),
+            forced: wanted.release.force.contains(&ForceKind::Replace),
+            adopt: wanted.release.adopt,
+        };
+        let baseline = history.baseline();
+        let previous = history.latest().filter(|record| record.release.info.status != Status::Uninstalled);
+        let kind =
+            if previous.is_some() && baseline.is_some() { DeployKind::Upgrade } else { DeployKind::Install };
+        // Definitions of the `crds` folder belong to installs, as in Helm, unless the file says more or less.
+        let with_crds = match wanted.release.crds {
+            Crds::Create => kind == DeployKind::Install,
+            Crds::Upgrade => true,
+            Crds::Skip => false,
+        };
+        let crds: Vec<Judged> = content
+            .crds
+            .iter()
+            .filter(|_| with_crds)
+            .map(|object| match wanted.release.crds {
+                Crds::Upgrade => judge::upgraded_definition(object, &owner, Masker::new(&input.salt)),
+                Crds::Create | Crds::Skip => judge::created_definition(object),
+            })
+            .collect();
+        let objects: Vec<Judged> = content
+            .objects
+            .iter()
+            .map(|object| judge::object(object, &owner, Masker::new(&input.salt)))
+            .collect();
+        let remnants = match &wanted.remnants {
+            Ok(remnants) => {
+                remnants.iter().map(|remnant| judge::remnant(remnant, &self.key)).collect::<Vec<_>>()
+            }
+            Err(reason) => return self.blocked(vec![reason.clone()]),
+        };
+        let permits = Permits::of(objects.iter().filter_map(judge::permit_of));
+        let judged = || crds.iter().chain(&objects);
+        let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
+        let warnings: Vec<String> = judged().flat_map(|judged| judged.warnings.iter().cloned()).collect();
+        let mut reasons = if adopted { vec![Reason::Adopted] } else { Vec::new() };
+        reasons.extend(release_reasons(history, previous, content));
+        if previous.is_some() && crds.iter().any(|judged| judged.plan.action != ObjectAction::None) {
+            reasons.push(Reason::CrdsChange);
+        }
+        reasons.extend(object_reasons(&objects, &remnants, baseline, content));
+        let mut plans: Vec<ObjectPlan> = Vec::new();
+        let mut crd_steps = Vec::new();
+        let mut applies = Vec::new();
+        let mut prunes = Vec::new();
+        for judged in crds {
+            plans.push(judged.plan);
+            crd_steps.extend(judged.apply);
+        }
+        for judged in objects {
+            plans.push(judged.plan);
+            applies.extend(judged.apply);
+        }
+        for judged in remnants {
+            plans.push(judged.plan);
+            prunes.extend(judged.delete);
+        }
+        if !refusals.is_empty() {
+            let mut plan = self.blocked(refusals);
+            plan.objects = plans;
+            plan.warnings = warnings;
+            return plan;
+        }
+        if reasons.is_empty() {
+            let mut plan = self.nothing(Reason::Unchanged { objects: plans.len() });
+            plan.objects = plans;
+            return plan;
+        }
+        let action = if let Some(permits) = permits {
+            Action::Reinstall(permits)
+        } else if adopted {
+            Action::Adopt
+        } else if kind == DeployKind::Install {
+            Action::Install
+        } else {
+            Action::Upgrade
+        };
+        let work = Deploy {
+            kind,
+            record: records::next(input, &wanted.release, history, content, kind),
+            labels: records::labels(input, &self.key, previous),
+            superseded: deployed_records(history),
+            forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
+            crds: crd_steps,
+            applies,
+            prunes,
+            run_hooks: !wanted.release.no_hooks,
+            wait: wanted.release.wait || is_waited_for(input, &self.key),
+            timeout: wanted.release.timeout,
+        };
+        let mut plan = self.finish(action, reasons);
+        plan.objects = plans;
+        plan.warnings = warnings;
+        plan.work = Work::Deploy(Box::new(work));
+        plan
+    }
+
+    fn uninstall(
+        self,
+        history: &History,
+        remnants: &Result<Vec<super::Remnant>, Reason>,
+        reason: Reason,
+    ) -> ReleasePlan {
+        let remnants = match remnants {
+            Ok(remnants) => remnants,
+            Err(unreadable) => return self.blocked(vec![unreadable.clone()]),
+        };
+        let Some(latest) = history.latest() else { return self.nothing(Reason::Disabled) };
+        let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &self.key)).collect();
+        let work = Uninstall {
+            key: self.key.clone(),
+            latest: latest.clone(),
+            records: history.records().to_vec(),
+            deletes: judged.iter().filter_map(|judged| judged.delete.clone()).collect(),
+            run_hooks: self.wanted.is_none_or(|wanted| !wanted.release.no_hooks),
+            timeout: self.wanted.map_or(records::DEFAULT_TIMEOUT, |wanted| wanted.release.timeout),
+        };
+        let mut plan = self.finish(Action::Uninstall, vec![reason]);
+        plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
+        plan.work = Work::Uninstall(Box::new(work));
+        plan
+    }
+}
+
+/// Returns the action for a release of this context that the file does not have.
+fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
+    let draft =
+        Draft { input, key: stray.key.clone(), app: None, wanted: None, chart_from: None, revision: None }
+            .with_history(&stray.history);
+    if let Some(message) = &input.removal_withheld {
+        return draft.nothing(Reason::RemovalWithheld { message: message.clone() });
+    }
+    if let Some(reason) = unreadable_newest(&stray.history).or_else(|| operation_under_way(&stray.history)) {
+        return draft.blocked(vec![reason]);
+    }
+    let gone = stray.history.latest().is_none_or(|latest| latest.release.info.status == Status::Uninstalled);
+    if gone {
+        let revision = draft.revision.unwrap_or_default();
+        return draft.nothing(Reason::OnlyHistory { revision });
+    }
+    let reason = match input.operation {
+        Operation::Reconcile => Reason::LeftFile { context: input.context.clone() },
+        Operation::Destroy => Reason::DestroyAsked,
+    };
+    draft.uninstall(&stray.history, &stray.remnants, reason)
+}
+
+/// 1. A newest record that cannot be decoded hides what is installed.
+fn unreadable_newest(history: &History) -> Option<Reason> {
+    let newest = history.undecodable().iter().max_by_key(|object| object.revision)?;
+    let readable = history.latest().map_or(0, |record| record.release.version);
+    (newest.revision > readable).then(|| Reason::RecordUnreadable {
+        record: format!("{}/{}", newest.key.namespace, newest.object),
+        message: newest.why.to_string(),
+    })
+}
+
+/// 2. Somebody else is writing, or was killed while writing.
+fn operation_under_way(history: &History) -> Option<Reason> {
+    let latest = history.latest()?;
+    let status = &latest.release.info.status;
+    if !status.is_pending() && *status != Status::Uninstalling {
+        return None;
+    }
+    let since = latest.release.info.last_deployed.as_ref().or(latest.release.info.deleted.as_ref());
+    Some(Reason::Pending {
+        revision: latest.release.version,
+        status: status.to_string(),
+        since: since.map_or_else(|| "an unknown time".to_owned(), ToString::to_string),
+    })
+}
+
+/// 3. Returns whether the release has to be taken over first, or why it is not ours to touch.
+fn ownership(input: &PlanInput, wanted: &Wanted, history: &History) -> Result<bool, Reason> {
+    let Some(latest) = history.latest() else { return Ok(false) };
+    // Nothing of an uninstalled release is left to own.
+    if latest.release.info.status == Status::Uninstalled {
+        return Ok(false);
+    }
+    let adopt = wanted.release.adopt;
+    match latest.context() {
+        Some(owner) if owner == input.context => Ok(false),
+        Some(_) if adopt == Adopt::Any => Ok(true),
+        Some(owner) => Err(Reason::OtherContext { owner: owner.to_owned(), context: input.context.clone() }),
+        None if adopt != Adopt::Never => Ok(true),
+        None => {
+            Err(Reason::NobodysRelease { context: input.context.clone(), app: wanted.release.app.clone() })
+        }
+    }
+}
+
+/// Reasons that lie in the records.
+fn release_reasons(history: &History, previous: Option<&Record>, content: &Content) -> Vec<Reason> {
+    let Some(previous) = previous else {
+        return vec![match history.latest() {
+            Some(latest) => Reason::OnlyHistory { revision: latest.release.version },
+            None => Reason::NotInstalled,
+        }];
+    };
+    let mut reasons = Vec::new();
+    if previous.release.info.status == Status::Failed {
+        reasons.push(Reason::LastFailed {
+            revision: previous.release.version,
+            description: previous.release.info.description.clone(),
+        });
+    }
+    let (from, to) = (previous.release.chart.as_ref(), &content.chart);
+    let text = |chart: Option<&crate::history::Chart>| {
+        chart.map(|chart| (chart.name().to_owned(), chart.version().to_owned())).unwrap_or_default()
+    };
+    let ((from_name, from_version), (to_name, to_version)) = (text(from), text(Some(to)));
+    if from_name != to_name {
+        reasons.push(Reason::ChartChanged { from: from_name, to: to_name });
+    } else if from_version != to_version {
+        reasons.push(Reason::VersionChanged { from: from_version, to: to_version });
+    }
+    let keys = records::changed_values(&previous.release.config, &content.config);
+    if !keys.is_empty() {
+        reasons.push(Reason::ValuesChanged { keys });
+    }
+    if records::hooks_differ(&previous.release.hooks, &content.hooks) {
+        reasons.push(Reason::HooksChanged);
+    }
+    reasons
+}
+
+/// Reasons that lie in the objects. An object whose recorded form is the desired one, and that would change
+/// all the same, was changed in the cluster.
+fn object_reasons(
+    objects: &[Judged],
+    remnants: &[Judged],
+    baseline: Option<&Record>,
+    content: &Content,
+) -> Vec<Reason> {
+    let recorded = baseline.map(|record| records::manifest_objects(&record.release.manifest));
+    let desired = records::manifest_objects(&content.manifest);
+    let same_as_recorded = |judged: &Judged| {
+        recorded.as_ref().is_some_and(|recorded| {
+            let id = records::ManifestId::of_key(&judged.plan.key);
+            let find = |all: &[(records::ManifestId, serde_json::Value)]| {
+                all.iter().find(|(other, _)| other.matches(&id)).map(|(_, object)| object.clone())
+            };
+            find(recorded).is_some_and(|object| Some(object) == find(&desired))
+        })
+    };
+    let mut reasons = Vec::new();
+    let (mut changed, mut added) = (0, 0);
+    for judged in objects {
+        let object = judged.plan.key.clone();
+        match judged.plan.action {
+            ObjectAction::None | ObjectAction::Keep | ObjectAction::Delete | ObjectAction::Blocked => {}
+            ObjectAction::Create if same_as_recorded(judged) => {
+                reasons.push(Reason::ObjectMissing { object })
+            }
+            ObjectAction::Update if same_as_recorded(judged) => {
+                let fields = judged.plan.diff.as_ref().map(|diff| diff.paths()).unwrap_or_default();
+                reasons.push(Reason::Drifted { object, fields });
+            }
+            ObjectAction::Create | ObjectAction::Adopt => added += 1,
+            ObjectAction::Update => changed += 1,
+            ObjectAction::Replace => reasons.extend(judged.plan.reasons.first().cloned()),
+        }
+    }
+    let removed = remnants.iter().filter(|judged| judged.delete.is_some()).count();
+    // For an install the list of objects says it all.
+    if baseline.is_some() && changed + added + removed > 0 {
+        reasons.push(Reason::ManifestChanged { changed, added, removed });
+    }
+    reasons
+}
+
+/// 7. Protection withholds every operation on a release that exists; what was decided stays visible.
+fn withhold_if_protected(plan: ReleasePlan, wanted: &Wanted, exists: bool) -> ReleasePlan {
+    let Some(by) = wanted.protected_by.as_ref().filter(|_| exists) else { return plan };
+    if !plan.action.is_change() {
+        return plan;
+    }
+    let why = plan.reasons.first().map(Reason::to_string).unwrap_or_default();
+    let withheld = format!("{} ({why})", plan.action);
+    let reasons = vec![Reason::Protected { by: by.clone(), withheld }];
+    ReleasePlan { action: Action::None, reasons, work: Work::Nothing, ..plan }
+}
+
+/// Many releases leaving the file at once look like a mistake: a wrong branch, an import that is gone.
+fn block_mass_removal(input: &PlanInput, releases: &mut [ReleasePlan]) {
+    let Some(limit) = input.most_removals else { return };
+    let leaves = |plan: &&mut ReleasePlan| plan.app.is_none() && plan.action == Action::Uninstall;
+    let count = releases.iter_mut().filter(leaves).count();
+    if count <= limit {
+        return;
+    }
+    for plan in releases.iter_mut().filter(leaves) {
+        plan.action = Action::Blocked;
+        plan.reasons.insert(0, Reason::TooManyRemovals { count, limit });
+        plan.work = Work::Nothing;
+    }
+}
+
+/// A release whose prerequisite is blocked is planned all the same, and says that it will be skipped.
+fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
+    let mut stuck: BTreeSet<ReleaseKey> =
+        releases.iter().filter(|plan| plan.action == Action::Blocked).map(|plan| plan.key.clone()).collect();
+    // Each round reaches one level further; no level is left after as many rounds as there are releases.
+    for _ in 0..releases.len() {
+        let mut found = Vec::new();
+        for plan in
+            releases.iter_mut().filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
+        {
+            let Some(need) = plan.needs.iter().find(|need| stuck.contains(need)) else { continue };
+            let reason = Reason::WaitsForBlocked { release: need.clone() };
+            if !plan.reasons.contains(&reason) && !stuck.contains(&plan.key) {
+                plan.reasons.push(reason);
+                found.push(plan.key.clone());
+            }
+        }
+        if found.is_empty() {
+            return;
+        }
+        stuck.extend(found);
+    }
+}
+
+fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {
+    let needs = input.wanted.iter().flat_map(|wanted| &wanted.release.needs);
+    needs.into_iter().any(|need| need.release == *key && need.when == NeedWhen::Ready)
+}
+
+fn deployed_records(history: &History) -> Vec<Record> {
+    let deployed = history.records().iter().filter(|record| record.release.info.status == Status::Deployed);
+    deployed.cloned().collect()
+}
+
+/// Removals come last, in reverse order: what others needed goes after them.
+fn batches(input: &PlanInput, releases: &[ReleasePlan]) -> (Vec<Vec<ReleaseKey>>, Vec<String>) {
+    let by_key: BTreeMap<&ReleaseKey, &Wanted> =
+        input.wanted.iter().map(|wanted| (&wanted.release.key, wanted)).collect();
+    let nodes = |removal: bool| -> Vec<Node> {
+        let chosen = releases
+            .iter()
+            .filter(|plan| plan.action.is_change() && (plan.action == Action::Uninstall) == removal);
+        chosen
+            .map(|plan| Node {
+                key: plan.key.clone(),
+                priority: by_key.get(&plan.key).map_or(0, |wanted| wanted.release.priority),
+                needs: plan.needs.clone(),
+            })
+            .collect()
+    };
+    let mut notes = Vec::new();
+    let mut layers = |nodes: &[Node]| match order::batches(nodes) {
+        Ok(layers) => layers,
+        Err(cycle) => {
+            // The file was refused for this already; a plan without it still has to be total.
+            notes.push(cycle.to_string());
+            nodes.iter().map(|node| vec![node.key.clone()]).collect()
+        }
+    };
+    let mut all = layers(&nodes(false));
+    let removals = layers(&nodes(true));
+    if input.reverse_removals {
+        all.extend(removals.into_iter().rev());
+    } else {
+        all.extend(removals);
+    }
+    (all, notes)
+}
+
+/// Namespaces that have to be made or labelled because a release goes there.
+fn namespaces(input: &PlanInput, releases: &[ReleasePlan]) -> Vec<NamespacePlan> {
+    let used: BTreeSet<&str> = releases
+        .iter()
+        .filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
+        .map(|plan| plan.key.namespace.as_str())
+        .collect();
+    let mut plans: Vec<NamespacePlan> = input
+        .namespaces
+        .iter()
+        .filter(|namespace| used.contains(namespace.name.as_str()))
+        .filter_map(|namespace| {
+            let marked = !namespace.labels.is_empty() || !namespace.annotations.is_empty();
+            (!namespace.exists || (marked && !namespace.is_marked)).then(|| NamespacePlan {
+                name: namespace.name.clone(),
+                is_new: !namespace.exists,
+                body: serde_json::json!({
+                    "apiVersion": "v1",
+                    "kind": "Namespace",
+                    "metadata": {
+                        "name": namespace.name,
+                        "labels": namespace.labels,
+                        "annotations": namespace.annotations,
+                    },
+                }),
+            })
+        })
+        .collect();
+    plans.sort_by(|a, b| a.name.cmp(&b.name));
+    plans
+}

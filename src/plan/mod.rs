@@ -1,0 +1,243 @@
+//! Decides what happens to each release, and why.
+//!
+//! A total function from data to data: [`plan`] sees only its [`PlanInput`], knows no clock, no network and no
+//! printing, and has an answer for every release: one that cannot be planned is [`Action::Blocked`] and hides
+//! none of the others. The same input gives the same plan, byte for byte.
+//!
+//! Reading order: `input` (what may be known), `decide` (a release), `judge` (an object), `guard` (what may
+//! lose data), `order` (batches), `steps` (what execution does), `check` (is the plan sound?).
+
+pub mod body;
+pub mod check;
+mod decide;
+mod guard;
+mod input;
+mod judge;
+pub mod order;
+mod reason;
+mod records;
+mod steps;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use serde::Serialize;
+
+pub use decide::plan;
+pub use guard::Permit;
+pub use input::{
+    Content, ObservedNamespace, ObservedObject, Operation, PlanInput, Remnant, ServerAnswer, Stray, Wanted,
+};
+pub use reason::{Reason, RefusalKind};
+pub use steps::{Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Fold, Uninstall, Work};
+
+use crate::diff::ObjectDiff;
+use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};
+
+/// The decision about every release of a run, and the order to carry it out in.
+#[derive(Debug)]
+pub struct Plan {
+    /// The cluster.
+    pub cluster: ClusterIdentity,
+    /// The owner of the releases.
+    pub context: String,
+    /// Namespaces that are created or labelled first, by name.
+    pub namespaces: Vec<NamespacePlan>,
+    /// Every release, sorted by namespace and name.
+    pub releases: Vec<ReleasePlan>,
+    /// Releases with something to do: each batch starts when the one before has ended.
+    pub batches: Vec<Vec<ReleaseKey>>,
+    /// What was noticed and changes no decision.
+    pub notes: Vec<String>,
+}
+
+/// A namespace that is created, or gets its labels, before anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespacePlan {
+    /// Its name.
+    pub name: String,
+    /// Whether it does not exist yet.
+    pub is_new: bool,
+    /// The object to apply.
+    pub body: serde_json::Value,
+}
+
+/// What is done with a release.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    None,
+    /// A first revision.
+    Install,
+    /// A new revision, in place.
+    Upgrade,
+    /// A new revision for which objects are deleted and created again: as many as there are permits in its work.
+    Reinstall(Permits),
+    /// What an interrupted run left is finished.
+    Recover,
+    /// A release that nobody owned is taken over.
+    Adopt,
+    /// It is removed.
+    Uninstall,
+    /// Nothing, although something would have to be done.
+    Blocked,
+}
+
+/// Proof that a release may be reinstalled: one permit for each object that is replaced was made. The permits
+/// themselves are where they are used, in the steps.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Permits {
+    count: NonZeroUsize,
+}
+
+impl Permits {
+    /// Returns how many objects are replaced.
+    pub fn count(&self) -> usize {
+        self.count.get()
+    }
+
+    /// Counts permits; nothing if there are none.
+    fn of<'a>(permits: impl Iterator<Item = &'a Permit>) -> Option<Self> {
+        NonZeroUsize::new(permits.count()).map(|count| Self { count })
+    }
+}
+
+impl Action {
+    /// Returns the name that reports use.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::None => "none",
+            Action::Install => "install",
+            Action::Upgrade => "upgrade",
+            Action::Reinstall(_) => "reinstall",
+            Action::Recover => "recover",
+            Action::Adopt => "adopt",
+            Action::Uninstall => "uninstall",
+            Action::Blocked => "blocked",
+        }
+    }
+
+    /// Tells whether carrying the plan out does something for the release.
+    pub fn is_change(&self) -> bool {
+        !matches!(self, Action::None | Action::Blocked)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What is done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObjectAction {
+    /// Nothing would be allowed.
+    Blocked,
+    /// It is deleted and created again.
+    Replace,
+    /// It is removed.
+    Delete,
+    /// It is created.
+    Create,
+    /// It exists without an owner and is taken over.
+    Adopt,
+    /// Fields change.
+    Update,
+    /// It is left where it is, although the release no longer has it.
+    Keep,
+    /// Nothing.
+    None,
+}
+
+impl ObjectAction {
+    /// Returns the name that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectAction::Blocked => "blocked",
+            ObjectAction::Replace => "replace",
+            ObjectAction::Delete => "delete",
+            ObjectAction::Create => "create",
+            ObjectAction::Adopt => "adopt",
+            ObjectAction::Update => "update",
+            ObjectAction::Keep => "keep",
+            ObjectAction::None => "none",
+        }
+    }
+}
+
+/// The decision about an object.
+#[derive(Debug)]
+pub struct ObjectPlan {
+    /// The object.
+    pub key: ObjectKey,
+    /// What is done with it.
+    pub action: ObjectAction,
+    /// Why; never empty.
+    pub reasons: Vec<Reason>,
+    /// What changes, masked; nothing where nothing changes or the server could not be asked.
+    pub diff: Option<ObjectDiff>,
+}
+
+/// A chart's name and version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartId {
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+impl fmt::Display for ChartId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
+}
+
+/// The decision about a release.
+#[derive(Debug)]
+pub struct ReleasePlan {
+    /// The release.
+    pub key: ReleaseKey,
+    /// Its entry in the file; nothing for a release that left the file.
+    pub app: Option<String>,
+    /// What is done.
+    pub action: Action,
+    /// Why, most important first; never empty.
+    pub reasons: Vec<Reason>,
+    /// The chart of the current revision.
+    pub chart_from: Option<ChartId>,
+    /// The chart of the next revision.
+    pub chart_to: Option<ChartId>,
+    /// The newest recorded revision.
+    pub revision: Option<u64>,
+    /// Releases that have to succeed before.
+    pub needs: Vec<ReleaseKey>,
+    /// Its objects, in the order in which they are applied, then those that go or stay behind.
+    pub objects: Vec<ObjectPlan>,
+    /// Warnings that the server gave for its objects.
+    pub warnings: Vec<String>,
+    /// What execution does.
+    pub work: Work,
+}
+
+impl Plan {
+    /// Returns the decision about a release.
+    pub fn release(&self, key: &ReleaseKey) -> Option<&ReleasePlan> {
+        self.releases.iter().find(|release| release.key == *key)
+    }
+
+    /// Tells whether carrying the plan out changes anything.
+    pub fn has_changes(&self) -> bool {
+        self.releases.iter().any(|release| release.action.is_change())
+    }
+
+    /// Tells whether a guard refuses a release.
+    pub fn has_blocked(&self) -> bool {
+        self.releases.iter().any(|release| release.action == Action::Blocked)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! What execution does: everything decided, with the preconditions under which the decision holds.
+//!
+//! Execution follows these steps in order and decides nothing. A precondition that no longer holds ends the
+//! release; it never leads to another step.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::guard::Permit;
+use crate::history::{self, Record};
+use crate::model::{ObjectKey, ReleaseKey};
+
+/// What is to be done for a release.
+#[derive(Debug)]
+pub enum Work {
+    /// Nothing.
+    Nothing,
+    /// A new revision.
+    Deploy(Box<Deploy>),
+    /// Removal.
+    Uninstall(Box<Uninstall>),
+}
+
+/// Whether a revision is the first that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeployKind {
+    /// Install hooks run; the record starts as `pending-install`.
+    Install,
+    /// Upgrade hooks run; the record starts as `pending-upgrade`.
+    Upgrade,
+}
+
+/// A new revision.
+#[derive(Debug)]
+pub struct Deploy {
+    /// Which hooks run.
+    pub kind: DeployKind,
+    /// The record to write first; its status says pending.
+    pub record: history::Release,
+    /// The labels of the record besides Helm's own.
+    pub labels: BTreeMap<String, String>,
+    /// Records that say deployed now and become superseded at the end.
+    pub superseded: Vec<Record>,
+    /// Records beyond the history limit, removed at the end.
+    pub forgotten: Vec<Record>,
+    /// Custom resource definitions, created before everything else.
+    pub crds: Vec<Apply>,
+    /// The objects, in Helm's install order.
+    pub applies: Vec<Apply>,
+    /// Objects that the chart no longer has, removed after the others are ready.
+    pub prunes: Vec<Delete>,
+    /// Whether chart hooks run.
+    pub run_hooks: bool,
+    /// Whether readiness is waited for.
+    pub wait: bool,
+    /// The longest time for hooks, readiness and replacement, each.
+    pub timeout: Duration,
+}
+
+/// An object to apply.
+#[derive(Debug)]
+pub struct Apply {
+    /// The object.
+    pub key: ObjectKey,
+    /// What to send.
+    pub body: Json,
+    /// How.
+    pub mode: ApplyMode,
+}
+
+/// How an object is applied.
+#[derive(Debug)]
+pub enum ApplyMode {
+    /// It does not exist.
+    Create,
+    /// It exists with this uid.
+    Update {
+        /// The uid that must still be there.
+        uid: String,
+        /// New `managedFields` to write first, with the resource version they were computed from.
+        fold: Option<Fold>,
+    },
+    /// It is as desired: nothing is sent, but readiness counts it.
+    Unchanged,
+    /// It cannot be known whether it exists: what comes before it arrives in this run.
+    Either,
+    /// It is deleted and created again.
+    Replace {
+        /// The uid to delete.
+        uid: String,
+        /// The permission.
+        permit: Permit,
+        /// What happens to the dependents.
+        dependents: Dependents,
+    },
+}
+
+/// A rewrite of field ownership, valid for one resource version.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// The resource version that it was computed from.
+    pub resource_version: String,
+    /// The new list.
+    pub managed_fields: Json,
+}
+
+/// What happens to the dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependents {
+    /// They go, after the object.
+    Background,
+    /// They stay, and the re-created object adopts them.
+    Orphan,
+}
+
+/// An object to remove.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    /// The object.
+    pub key: ObjectKey,
+    /// The uid to delete.
+    pub uid: String,
+}
+
+/// A removal.
+#[derive(Debug)]
+pub struct Uninstall {
+    /// The release.
+    pub key: ReleaseKey,
+    /// The newest record: its hooks run, and it is marked first.
+    pub latest: Record,
+    /// Every record.
+    pub records: Vec<Record>,
+    /// The objects, in Helm's uninstall order.
+    pub deletes: Vec<Delete>,
+    /// Whether chart hooks run.
+    pub run_hooks: bool,
+    /// The longest time for hooks and for the objects to be gone, each.
+    pub timeout: Duration,
+}

@@ -1,0 +1,466 @@
+//! Decisions, case by case: a small input, the action and the codes of its reasons.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value as Json, json};
+
+use super::check::check;
+use super::*;
+use crate::diff::Verdict;
+use crate::dsf::{self, state::DesiredState};
+use crate::history::{self, History, Info, Status, Storage};
+use crate::model::GroupVersionKind;
+use crate::value::{Map, Value};
+
+struct EveryFile;
+
+impl dsf::Files for EveryFile {
+    fn kind(&self, path: &Path) -> dsf::PathKind {
+        if path.ends_with("Chart.yaml") { dsf::PathKind::File } else { dsf::PathKind::Folder }
+    }
+}
+
+/// A desired state with context `ours`, namespace `shop` and these apps.
+fn state(apps: &str) -> DesiredState {
+    let text = format!("context = \"ours\"\n[namespaces.shop]\n{apps}");
+    let source = dsf::Source { name: "state.toml".to_owned(), bytes: text.into_bytes(), dir: ".".into() };
+    match dsf::load(&[source], &BTreeMap::new(), &EveryFile, &dsf::Options::default()) {
+        Ok(loaded) => loaded.state,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn app(name: &str, more: &str) -> String {
+    format!("[apps.{name}]\nenabled = true\nnamespace = \"shop\"\nchart = \"./chart\"\n{more}\n")
+}
+
+fn key(name: &str) -> ReleaseKey {
+    ReleaseKey::new("shop", name)
+}
+
+fn chart(version: &str) -> history::Chart {
+    let metadata =
+        [("name", "web"), ("version", version)].map(|(key, text)| (key.to_owned(), Value::from(text)));
+    history::Chart { metadata: Some(metadata.into()), ..history::Chart::default() }
+}
+
+const MANIFEST: &str = "---\n# Source: web/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: \"1\"\n";
+
+/// A history whose newest record has this status and the labels of `context`.
+fn recorded(name: &str, status: Status, context: Option<&str>) -> History {
+    let release = history::Release {
+        name: name.to_owned(),
+        namespace: "shop".to_owned(),
+        version: 1,
+        info: Info { status, description: "as it was".to_owned(), ..Info::default() },
+        chart: Some(chart("1.0.0")),
+        manifest: MANIFEST.to_owned(),
+        apply_method: "ssa".to_owned(),
+        ..history::Release::default()
+    };
+    let labels = context.map(|context| history::labels_for(context, "shop")).unwrap_or_default();
+    let mut object = history::new_object(Storage::Secret, &release, &labels, Timestamp::UNIX_EPOCH).unwrap();
+    object["metadata"]["uid"] = json!("record-uid");
+    object["metadata"]["resourceVersion"] = json!("7");
+    history::group(Storage::Secret, [&object]).remove(&key(name)).unwrap()
+}
+
+fn config_map(x: &str, owner: Option<&str>) -> Json {
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "a", "namespace": "shop", "uid": "live-uid", "resourceVersion": "3"},
+        "data": {"x": x},
+    });
+    if let Some(owner) = owner {
+        object = body::stamped(object, &key(owner));
+    }
+    object
+}
+
+fn object_key(kind: &str) -> ObjectKey {
+    ObjectKey {
+        gvk: GroupVersionKind::new("v1", kind),
+        namespace: Some("shop".to_owned()),
+        name: "a".to_owned(),
+    }
+}
+
+/// What the server holds, and what it says to `x: "1"`.
+fn observed(live: Option<Json>, answer: ServerAnswer) -> ObservedObject {
+    let body = body::stamped(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}),
+        &key("web"),
+    );
+    ObservedObject { key: object_key("ConfigMap"), body, live, answer }
+}
+
+fn accepted(result: Json) -> ServerAnswer {
+    ServerAnswer::Accepted { result, warnings: Vec::new() }
+}
+
+fn as_desired() -> ObservedObject {
+    observed(Some(config_map("1", Some("web"))), accepted(config_map("1", Some("web"))))
+}
+
+fn content(version: &str, objects: Vec<ObservedObject>) -> Content {
+    Content {
+        chart: chart(version),
+        config: Map::new(),
+        manifest: MANIFEST.to_owned(),
+        notes: String::new(),
+        hooks: Vec::new(),
+        crds: Vec::new(),
+        objects,
+    }
+}
+
+/// An input with the one app `web`.
+struct Case {
+    more: &'static str,
+    history: Result<History, Reason>,
+    content: Option<Result<Content, Reason>>,
+    remnants: Vec<Remnant>,
+    operation: Operation,
+    protected_by: Option<&'static str>,
+}
+
+impl Case {
+    fn new(history: History, objects: Vec<ObservedObject>) -> Self {
+        Self {
+            more: "",
+            history: Ok(history),
+            content: Some(Ok(content("1.0.0", objects))),
+            remnants: Vec::new(),
+            operation: Operation::Reconcile,
+            protected_by: None,
+        }
+    }
+
+    fn input(self) -> PlanInput {
+        let release = state(&app("web", self.more)).releases.remove(0);
+        let wanted = Wanted {
+            release,
+            protected_by: self.protected_by.map(str::to_owned),
+            history: self.history,
+            content: self.content,
+            remnants: Ok(self.remnants),
+        };
+        input(vec![wanted], Vec::new(), self.operation)
+    }
+
+    /// Checks action and reason codes, and that the plan is sound and the same when it is made again.
+    #[track_caller]
+    fn check(self, action: &str, codes: &[&str]) -> Plan {
+        let input = self.input();
+        let plan = plan(&input);
+        let release = plan.release(&key("web")).expect("it is planned");
+        let found: Vec<&str> = release.reasons.iter().map(Reason::code).collect();
+        assert_eq!((release.action.name(), found.as_slice()), (action, codes), "{:?}", release.reasons);
+        assert_eq!(check(&plan), [""; 0]);
+        assert_eq!(
+            format!("{plan:?}"),
+            format!("{:?}", super::plan(&input)),
+            "the same input gives the same plan"
+        );
+        plan
+    }
+}
+
+fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanInput {
+    PlanInput {
+        cluster: ClusterIdentity::default(),
+        context: "ours".to_owned(),
+        operation,
+        removal_withheld: None,
+        most_removals: None,
+        reverse_removals: true,
+        now: Timestamp::UNIX_EPOCH,
+        salt: [0; 16],
+        namespaces: Vec::new(),
+        wanted,
+        strays,
+        notes: Vec::new(),
+    }
+}
+
+fn none() -> History {
+    History::new(key("web"))
+}
+
+fn deployed() -> History {
+    recorded("web", Status::Deployed, Some("ours"))
+}
+
+fn missing() -> ObservedObject {
+    observed(None, accepted(config_map("1", Some("web"))))
+}
+
+#[test]
+fn nothing_recorded_is_an_install() {
+    let plan = Case::new(none(), vec![missing()]).check("install", &["not-installed"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert_eq!((work.record.version, work.record.info.status.as_str()), (1, "pending-install"));
+    assert_eq!(work.labels["HELMSMAN_CONTEXT"], "ours");
+    assert!(matches!(work.applies[0].mode, ApplyMode::Create));
+}
+
+#[test]
+fn what_is_as_desired_needs_nothing() {
+    Case::new(deployed(), vec![as_desired()]).check("none", &["unchanged"]);
+}
+
+#[test]
+fn each_difference_has_its_reason() {
+    let drifted = || observed(Some(config_map("2", Some("web"))), accepted(config_map("1", Some("web"))));
+    Case::new(deployed(), vec![drifted()]).check("upgrade", &["drifted"]);
+    Case::new(deployed(), vec![missing()]).check("upgrade", &["object-missing"]);
+    let mut case = Case::new(deployed(), vec![as_desired()]);
+    case.content = Some(Ok(content("1.1.0", vec![as_desired()])));
+    case.check("upgrade", &["version-changed"]);
+    let failed = recorded("web", Status::Failed, Some("ours"));
+    Case::new(failed, vec![as_desired()]).check("upgrade", &["last-failed"]);
+    let uninstalled = recorded("web", Status::Uninstalled, Some("ours"));
+    Case::new(uninstalled, vec![missing()]).check("install", &["only-history"]);
+    let mut case = Case::new(deployed(), vec![drifted()]);
+    let other = Content { manifest: MANIFEST.replace('1', "3"), ..content("1.0.0", vec![drifted()]) };
+    case.content = Some(Ok(other));
+    case.check("upgrade", &["manifest-changed"]);
+}
+
+#[test]
+fn a_new_revision_supersedes_the_deployed_one() {
+    let plan = Case::new(deployed(), vec![missing()]).check("upgrade", &["object-missing"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert_eq!((work.record.version, work.superseded.len()), (2, 1));
+    assert_eq!(work.record.info.status.as_str(), "pending-upgrade");
+}
+
+#[test]
+fn what_somebody_else_does_or_owns_is_not_touched() {
+    for status in
+        [Status::PendingInstall, Status::PendingUpgrade, Status::PendingRollback, Status::Uninstalling]
+    {
+        let history = recorded("web", status, Some("ours"));
+        Case::new(history, vec![as_desired()]).check("blocked", &["pending"]);
+    }
+    let of = |context| recorded("web", Status::Deployed, context);
+    Case::new(of(Some("theirs")), vec![as_desired()]).check("blocked", &["other-context"]);
+    Case::new(of(None), vec![as_desired()]).check("blocked", &["nobodys-release"]);
+    let adopting = |context, adopt| Case { more: adopt, ..Case::new(of(context), vec![as_desired()]) };
+    adopting(None, "adopt = \"unowned\"").check("adopt", &["adopted"]);
+    adopting(Some("theirs"), "adopt = \"unowned\"").check("blocked", &["other-context"]);
+    adopting(Some("theirs"), "adopt = \"any\"").check("adopt", &["adopted"]);
+    for owner in [None, Some("other")] {
+        let object = observed(Some(config_map("1", owner)), accepted(config_map("1", Some("web"))));
+        Case::new(none(), vec![object]).check("blocked", &["not-ours"]);
+    }
+}
+
+#[test]
+fn an_immutable_field_blocks_unless_this_release_says_force() {
+    let refused = || {
+        let answer =
+            ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["data.x".to_owned()] } };
+        observed(Some(config_map("0", Some("web"))), answer)
+    };
+    let plan = Case::new(deployed(), vec![refused()]).check("blocked", &["immutable"]);
+    let text = plan.releases[0].reasons[0].to_string();
+    assert_eq!(text, "ConfigMap shop/a: field data.x is immutable: 0 → 1");
+    let forced = Case { more: "force = true", ..Case::new(deployed(), vec![refused()]) };
+    let plan = forced.check("reinstall", &["replace-forced"]);
+    assert_eq!(plan.releases[0].objects[0].action, ObjectAction::Replace);
+}
+
+#[test]
+fn what_holds_data_is_never_replaced() {
+    let mut claim = observed(
+        Some(config_map("0", Some("web"))),
+        ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["spec".to_owned()] } },
+    );
+    claim.key = object_key("PersistentVolumeClaim");
+    let case = Case { more: "force = true", ..Case::new(deployed(), vec![claim]) };
+    case.check("blocked", &["immutable", "never-replaced"]);
+}
+
+#[test]
+fn an_unknown_answer_is_never_taken_for_a_good_one() {
+    let unknown = observed(None, ServerAnswer::Unknown { message: "no answer".to_owned() });
+    Case::new(none(), vec![unknown]).check("blocked", &["unreadable"]);
+    let unreadable = Reason::Unreadable { what: "the records".to_owned(), message: "403".to_owned() };
+    Case { history: Err(unreadable), ..Case::new(none(), vec![missing()]) }.check("blocked", &["unreadable"]);
+    let later = observed(None, ServerAnswer::Later { arrives: "namespace shop".to_owned() });
+    let plan = Case::new(none(), vec![later]).check("install", &["not-installed"]);
+    assert_eq!(plan.releases[0].objects[0].reasons[0].code(), "known-after-apply");
+}
+
+#[test]
+fn a_chart_that_does_not_render_blocks_only_its_release() {
+    let reason = Reason::NotRendered { message: "web/templates/a.yaml:1: no".to_owned() };
+    let bad = Case { content: Some(Err(reason)), ..Case::new(none(), Vec::new()) };
+    bad.check("blocked", &["not-rendered"]);
+}
+
+fn remnant(kind: &str, live: Option<Json>) -> Remnant {
+    Remnant { key: object_key(kind), live, keep_in_manifest: false }
+}
+
+#[test]
+fn a_disabled_release_goes_with_what_is_its_own() {
+    let ours = config_map("1", Some("web"));
+    let mut kept = ours.clone();
+    kept["metadata"]["annotations"]["helm.sh/resource-policy"] = json!("keep");
+    for (live, action) in [
+        (Some(ours.clone()), ObjectAction::Delete),
+        (Some(kept), ObjectAction::Keep),
+        (Some(config_map("1", None)), ObjectAction::Keep),
+        (Some(config_map("1", Some("other"))), ObjectAction::Keep),
+        (None, ObjectAction::None),
+    ] {
+        let mut case = Case::new(deployed(), Vec::new());
+        case.content = None;
+        case.more = "";
+        case.remnants = vec![remnant("ConfigMap", live)];
+        case.operation = Operation::Destroy;
+        let plan = case.check("uninstall", &["destroy-asked"]);
+        assert_eq!(plan.releases[0].objects[0].action, action);
+    }
+    let mut case = Case::new(deployed(), Vec::new());
+    case.content = None;
+    case.operation = Operation::Destroy;
+    case.remnants = vec![remnant("PersistentVolumeClaim", Some(ours))];
+    let plan = case.check("uninstall", &["destroy-asked"]);
+    assert_eq!(plan.releases[0].objects[0].reasons[0].code(), "data-kept");
+}
+
+#[test]
+fn protection_withholds_and_shows_what_it_withholds() {
+    let case = Case { protected_by: Some("app `web`"), ..Case::new(deployed(), vec![missing()]) };
+    let plan = case.check("none", &["protected"]);
+    assert!(plan.releases[0].reasons[0].to_string().contains("withheld: upgrade"));
+    assert_eq!(plan.releases[0].objects.len(), 1, "the withheld change is still shown");
+    let first = Case { protected_by: Some("app `web`"), ..Case::new(none(), vec![missing()]) };
+    first.check("install", &["not-installed"]);
+}
+
+#[test]
+fn a_release_that_left_the_file_goes_unless_that_is_uncertain() {
+    let stray = || Stray {
+        key: key("old"),
+        history: recorded("old", Status::Deployed, Some("ours")),
+        remnants: Ok(vec![remnant("ConfigMap", Some(config_map("1", Some("old"))))]),
+    };
+    let mut given = input(Vec::new(), vec![stray()], Operation::Reconcile);
+    let decided = plan(&given);
+    assert_eq!(
+        (decided.releases[0].action.name(), decided.releases[0].reasons[0].code()),
+        ("uninstall", "left-file")
+    );
+    assert_eq!(check(&decided), [""; 0]);
+    given.removal_withheld = Some("the file has no app left".to_owned());
+    let withheld = plan(&given);
+    assert_eq!(
+        (withheld.releases[0].action.name(), withheld.releases[0].reasons[0].code()),
+        ("none", "removal-withheld")
+    );
+}
+
+#[test]
+fn more_removals_than_allowed_are_all_refused() {
+    let stray = |name: &str| Stray {
+        key: key(name),
+        history: recorded(name, Status::Deployed, Some("ours")),
+        remnants: Ok(Vec::new()),
+    };
+    let strays = || vec![stray("a"), stray("b")];
+    for (limit, action) in [(Some(1), "blocked"), (Some(2), "uninstall"), (None, "uninstall")] {
+        let given = PlanInput { most_removals: limit, ..input(Vec::new(), strays(), Operation::Reconcile) };
+        let decided = plan(&given);
+        assert!(decided.releases.iter().all(|release| release.action.name() == action), "{limit:?}");
+        assert_eq!(check(&decided), [""; 0]);
+    }
+}
+
+/// A plan with an install, an upgrade, a replacement, a prune and a removal, to be broken.
+fn rich_plan() -> Plan {
+    let refused = observed(
+        Some(config_map("0", Some("web"))),
+        ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["data.x".to_owned()] } },
+    );
+    let releases =
+        state(&[app("web", "force = true"), app("new", "needs = [\"shop/web\"]")].concat()).releases;
+    let [web, new]: [crate::dsf::state::Release; 2] = releases.try_into().unwrap();
+    let of = |release, history: History, content, remnants| Wanted {
+        release,
+        protected_by: None,
+        history: Ok(history),
+        content: Some(Ok(content)),
+        remnants: Ok(remnants),
+    };
+    let mut gone = remnant("ConfigMap", Some(config_map("1", Some("web"))));
+    gone.key.name = "gone".to_owned();
+    let wanted = vec![
+        of(web, deployed(), content("1.1.0", vec![refused]), vec![gone]),
+        of(new, History::new(key("new")), content("1.0.0", vec![missing()]), Vec::new()),
+    ];
+    let stray = Stray {
+        key: key("old"),
+        history: recorded("old", Status::Deployed, Some("ours")),
+        remnants: Ok(vec![remnant("ConfigMap", Some(config_map("1", Some("old"))))]),
+    };
+    plan(&input(wanted, vec![stray], Operation::Reconcile))
+}
+
+/// The checker has to find each way in which a plan can be broken.
+#[test]
+fn a_broken_plan_is_found() {
+    type Break = fn(&mut Plan);
+    fn release<'a>(plan: &'a mut Plan, name: &str) -> &'a mut ReleasePlan {
+        plan.releases.iter_mut().find(|release| release.key.name == name).unwrap()
+    }
+    fn deploy<'a>(plan: &'a mut Plan, name: &str) -> &'a mut Deploy {
+        match &mut release(plan, name).work {
+            Work::Deploy(deploy) => deploy,
+            _ => panic!("{name} is deployed"),
+        }
+    }
+    assert_eq!(check(&rich_plan()), [""; 0]);
+    let breaks: [(&str, Break); 20] = [
+        ("no reason is given", |plan| release(plan, "web").reasons.clear()),
+        ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
+        ("is in no batch", |plan| plan.batches.clear()),
+        ("is in two batches", |plan| plan.batches.push(vec![key("web")])),
+        ("nothing to do", |plan| plan.batches.push(vec![key("stranger")])),
+        ("wrong order", |plan| plan.batches.swap(0, 1)),
+        ("removal comes before", |plan| plan.batches.reverse()),
+        ("not that of the action", |plan| release(plan, "web").action = Action::None),
+        ("not that of the action", |plan| release(plan, "old").work = Work::Nothing),
+        ("not that of the action", |plan| release(plan, "web").action = Action::Blocked),
+        ("are counted", |plan| release(plan, "web").action = Action::Upgrade),
+        ("does not show it", |plan| release(plan, "web").objects[0].action = ObjectAction::Update),
+        ("no uid", |plan| deploy(plan, "web").prunes[0].uid.clear()),
+        ("applied and removed", |plan| {
+            let key = deploy(plan, "web").applies[0].key.clone();
+            deploy(plan, "web").prunes[0].key = key;
+        }),
+        ("and the plan does not show it", |plan| release(plan, "web").objects.truncate(1)),
+        ("permit of another object", |plan| deploy(plan, "web").applies[0].key.name = "b".to_owned()),
+        ("body is that of another", |plan| {
+            deploy(plan, "new").applies[0].body["metadata"]["name"] = json!("b")
+        }),
+        ("record is that of another", |plan| deploy(plan, "new").record.name = "other".to_owned()),
+        ("does not come after", |plan| deploy(plan, "web").record.version = 1),
+        ("does not start as pending", |plan| deploy(plan, "new").record.info.status = Status::Deployed),
+    ];
+    for (expected, break_it) in breaks {
+        let mut plan = rich_plan();
+        break_it(&mut plan);
+        let findings = check(&plan);
+        assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
+    }
+    let mut plan = rich_plan();
+    let double = ReleasePlan { work: Work::Nothing, action: Action::None, ..rich_plan().releases.remove(0) };
+    plan.releases.push(double);
+    assert!(check(&plan).iter().any(|finding| finding.contains("planned twice")));
+}
