@@ -26,3 +26,7 @@ pub mod plan;
 
 pub mod cluster;
 pub mod fetch;
+pub mod host;
+
+pub mod execute;
+pub mod observe;

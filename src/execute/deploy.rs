@@ -1,0 +1,114 @@
+//! Installs or upgrades one release: record first, then objects, then readiness, then the record again.
+//!
+//! Source of the sequence and the texts in records: Helm `pkg/action/{install,upgrade}.go`. Two things differ
+//! on purpose: removed objects are pruned after the new ones are ready, and the new record says deployed
+//! before the old one says superseded, so that at no moment none does.
+
+use super::event::{Event, Outcome, Phase};
+use super::{Context, StepError, hooks, objects, records, wait};
+use crate::history::{Record, Status};
+use crate::model::ReleaseKey;
+use crate::plan::{ApplyMode, Deploy, DeployKind};
+
+/// Carries out a new revision.
+pub(super) async fn deploy(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    deploy: &Deploy,
+) -> Result<Outcome, StepError> {
+    let revision = deploy.record.version;
+    context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
+    let mut record = records::create(context, &deploy.record, &deploy.labels).await?;
+    let done = steps(context, key, deploy, &mut record).await;
+    if let Err(error) = done {
+        return Err(mark_failed(context, deploy, record, error).await);
+    }
+    context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
+    record.release.info.status = Status::Deployed;
+    record.release.info.description = complete_text(deploy.kind).to_owned();
+    records::update(context, &record).await?;
+    for old in &deploy.superseded {
+        let mut old = old.clone();
+        old.release.info.status = Status::Superseded;
+        records::update(context, &old).await?;
+    }
+    for old in &deploy.forgotten {
+        records::delete(context, old).await?;
+    }
+    Ok(Outcome::Deployed { revision })
+}
+
+async fn steps(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    deploy: &Deploy,
+    record: &mut Record,
+) -> Result<(), StepError> {
+    let (before, after) = match deploy.kind {
+        DeployKind::Install => ("pre-install", "post-install"),
+        DeployKind::Upgrade => ("pre-upgrade", "post-upgrade"),
+    };
+    context.check_stop()?;
+    if !deploy.crds.is_empty() {
+        for step in &deploy.crds {
+            objects::apply(context, key, step, deploy.timeout).await?;
+        }
+        wait::ready(context, key, deploy.crds.iter().map(|step| &step.key), deploy.timeout).await?;
+        context.rediscover().await?;
+    }
+    if deploy.run_hooks {
+        hooks::run(context, key, &mut record.release, before, deploy.timeout).await?;
+    }
+    let total = deploy.applies.len();
+    for (index, step) in deploy.applies.iter().enumerate() {
+        context.check_stop()?;
+        if !matches!(step.mode, ApplyMode::Unchanged) {
+            let phase = Phase::Applying { object: step.key.to_string(), number: index + 1, total };
+            context.emit(Event::Entered { key: key.clone(), phase });
+        }
+        objects::apply(context, key, step, deploy.timeout).await?;
+        if step.key.gvk.kind == "CustomResourceDefinition" && !matches!(step.mode, ApplyMode::Unchanged) {
+            wait::ready(context, key, std::iter::once(&step.key), deploy.timeout).await?;
+            context.rediscover().await?;
+        }
+    }
+    if deploy.wait {
+        wait::ready(context, key, deploy.applies.iter().map(|step| &step.key), deploy.timeout).await?;
+    }
+    if deploy.run_hooks {
+        hooks::run(context, key, &mut record.release, after, deploy.timeout).await?;
+    }
+    // In reverse: what was applied last goes first.
+    for step in deploy.prunes.iter().rev() {
+        context.check_stop()?;
+        objects::prune(context, key, step).await?;
+    }
+    Ok(())
+}
+
+/// Marks the new revision failed, with the reason, and returns the error to report.
+async fn mark_failed(
+    context: &Context<'_>,
+    deploy: &Deploy,
+    mut record: Record,
+    error: StepError,
+) -> StepError {
+    let reason = error.text();
+    let name = &record.release.name;
+    record.release.info.description = match deploy.kind {
+        DeployKind::Install => format!("Release {name:?} failed: {reason}"),
+        DeployKind::Upgrade => format!("Upgrade {name:?} failed: {reason}"),
+    };
+    record.release.info.status = Status::Failed;
+    match records::update(context, &record).await {
+        Ok(_) => error,
+        Err(second) => StepError::Twice { first: Box::new(error), second: Box::new(second) },
+    }
+}
+
+fn complete_text(kind: DeployKind) -> &'static str {
+    match kind {
+        DeployKind::Install => "Install complete",
+        DeployKind::Upgrade => "Upgrade complete",
+    }
+}

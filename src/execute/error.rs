@@ -1,0 +1,109 @@
+//! Why a release ended before its last step.
+
+use crate::cluster::ApiError;
+use crate::diff::sanitize_message;
+use crate::execute::Outcome;
+use crate::failure;
+use crate::history::EncodeError;
+use crate::host::signals::Signal;
+
+/// A step that did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// A request failed.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// A request about one object failed.
+    #[error("{object}: {source}")]
+    Object {
+        /// The object.
+        object: String,
+        /// What the server said.
+        source: ApiError,
+    },
+    /// The record cannot be written.
+    #[error(transparent)]
+    Record(#[from] EncodeError),
+    /// The cluster is not as it was when the plan was made.
+    #[error("{what}, so the plan no longer fits: plan again")]
+    Stale {
+        /// What moved.
+        what: String,
+    },
+    /// An object, or a hook, ended in failure.
+    #[error("{what}: {why}")]
+    NotReady {
+        /// The object.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Something was not ready in time.
+    #[error("{what} after {seconds} s: {why}")]
+    TimedOut {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        seconds: u64,
+        /// How it stood at the end.
+        why: String,
+    },
+    /// The run was asked to stop.
+    #[error("interrupted by {}", signal.name())]
+    Interrupted {
+        /// The signal.
+        signal: Signal,
+    },
+    /// A failure, and the record could not be settled either.
+    #[error("{first}; the record could not be marked failed either: {second}")]
+    Twice {
+        /// What went wrong first.
+        first: Box<StepError>,
+        /// Why the record still says pending.
+        second: Box<StepError>,
+    },
+}
+
+impl StepError {
+    /// Returns an error about one object.
+    pub(super) fn object(object: impl ToString, source: ApiError) -> Self {
+        StepError::Object { object: object.to_string(), source }
+    }
+
+    /// Returns the text for records and reports, with its causes and without secret values.
+    pub fn text(&self) -> String {
+        let mut text = self.to_string();
+        for cause in failure::chain(&text, std::error::Error::source(self)) {
+            text = format!("{text}: {cause}");
+        }
+        sanitize_message(self.kind(), &text)
+    }
+
+    /// Returns the kind that the text is about: of a Secret nothing is quoted.
+    fn kind(&self) -> &str {
+        match self {
+            StepError::Object { object, .. } => object.split(' ').next().unwrap_or_default(),
+            StepError::Twice { first, .. } => first.kind(),
+            StepError::Api(_)
+            | StepError::Record(_)
+            | StepError::Stale { .. }
+            | StepError::NotReady { .. }
+            | StepError::TimedOut { .. }
+            | StepError::Interrupted { .. } => "",
+        }
+    }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        let message = self.text();
+        match self {
+            StepError::Stale { .. } => Outcome::Stale { message },
+            StepError::Interrupted { .. } => Outcome::Interrupted { message },
+            StepError::Api(_)
+            | StepError::Object { .. }
+            | StepError::Record(_)
+            | StepError::NotReady { .. }
+            | StepError::TimedOut { .. }
+            | StepError::Twice { .. } => Outcome::Failed { message },
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What happens during a run, told as it happens. The only thing between doing and showing.
+
+use crate::model::ReleaseKey;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what the variant says")]
+pub enum Event {
+    /// A namespace was created or its labels were set.
+    NamespaceApplied { name: String },
+    /// A batch starts; `index` counts from 0.
+    BatchStarted { index: usize, batches: usize, releases: usize },
+    /// Work on a release starts.
+    ReleaseStarted { key: ReleaseKey, action: &'static str },
+    /// A release is in this phase now.
+    Entered { key: ReleaseKey, phase: Phase },
+    /// The server warned about an object.
+    Warned { key: ReleaseKey, text: String },
+    /// A release is done with, one way or the other. Exactly one for each release that a batch holds.
+    ReleaseEnded { key: ReleaseKey, outcome: Outcome },
+}
+
+/// Where a release stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what the variant says")]
+pub enum Phase {
+    /// The record of the new revision is written.
+    Recording { revision: u64 },
+    /// A hook runs.
+    Hook { event: String, name: String },
+    /// Object `number` of `total` is applied.
+    Applying { object: String, number: usize, total: usize },
+    /// An object is deleted to be created again.
+    Replacing { object: String },
+    /// Readiness is waited for; the first object that is not ready, and why.
+    Waiting { ready: usize, total: usize, object: String, why: String },
+    /// An object is removed.
+    Removing { object: String },
+    /// The record is settled.
+    Finishing,
+}
+
+/// How a release ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what the variant says")]
+pub enum Outcome {
+    /// There was nothing to do.
+    Unchanged,
+    /// A guard refused it at plan time.
+    Blocked,
+    /// The new revision is deployed.
+    Deployed { revision: u64 },
+    /// It is gone.
+    Uninstalled,
+    /// Something did not work.
+    Failed { message: String },
+    /// What was planned no longer fits; nothing more was done.
+    Stale { message: String },
+    /// It was not started.
+    Skipped { because: String },
+    /// The run was ended while it was under way.
+    Interrupted { message: String },
+}
+
+impl Outcome {
+    /// Tells whether a release that needs this one may start.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Outcome::Unchanged | Outcome::Deployed { .. })
+    }
+
+    /// Tells whether something that was tried did not work.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Outcome::Failed { .. } | Outcome::Stale { .. } | Outcome::Interrupted { .. })
+    }
+
+    /// Returns the rest of a sentence that begins with the release.
+    pub fn predicate(&self) -> &'static str {
+        match self {
+            Outcome::Unchanged => "is unchanged",
+            Outcome::Blocked => "is blocked",
+            Outcome::Deployed { .. } => "is deployed",
+            Outcome::Uninstalled => "is uninstalled",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Stale { .. } => "is not as it was planned",
+            Outcome::Skipped { .. } => "was skipped",
+            Outcome::Interrupted { .. } => "was interrupted",
+        }
+    }
+
+    /// Returns the closed state as one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Unchanged => "unchanged",
+            Outcome::Blocked => "blocked",
+            Outcome::Deployed { .. } => "deployed",
+            Outcome::Uninstalled => "uninstalled",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Stale { .. } => "stale",
+            Outcome::Skipped { .. } => "skipped",
+            Outcome::Interrupted { .. } => "interrupted",
+        }
+    }
+}

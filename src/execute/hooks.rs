@@ -1,0 +1,162 @@
+//! Runs chart hooks as Helm does.
+//!
+//! Source: Helm `pkg/action/hooks.go`. Hooks of an event run one at a time, by weight, then name, then kind
+//! order; only Jobs and Pods are waited for. A leftover of an earlier run is deleted, and gone, before a hook
+//! with `before-hook-creation` (the default) is created: helm 3 waits too, helm 4 does not and can lose the
+//! new object.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::event::{Event, Phase};
+use super::{Context, StepError, objects, records, wait};
+use crate::cluster::{ApplyOptions, Propagation, Resource};
+use crate::history::{self, HookRun, Release};
+use crate::manifest::Document;
+use crate::model::{FIELD_MANAGER, GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::plan;
+
+const BEFORE_CREATION: &str = "before-hook-creation";
+const SUCCEEDED: &str = "hook-succeeded";
+const FAILED: &str = "hook-failed";
+
+/// A hook with what it applies.
+struct Ready {
+    index: usize,
+    key: ObjectKey,
+    resource: Resource,
+    body: Json,
+}
+
+/// Runs the hooks of `event` and notes in the release when each ran.
+///
+/// # Errors
+/// The first hook that fails; those after it do not run.
+pub(super) async fn run(
+    context: &Context<'_>,
+    release_key: &ReleaseKey,
+    release: &mut Release,
+    event: &str,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let mut order: Vec<usize> = (0..release.hooks.len())
+        .filter(|index| release.hooks[*index].events.iter().any(|name| name == event))
+        .collect();
+    // Stable: hooks are stored in kind order, which decides last.
+    order.sort_by(|a, b| {
+        let (a, b) = (&release.hooks[*a], &release.hooks[*b]);
+        a.weight.cmp(&b.weight).then_with(|| a.name.cmp(&b.name))
+    });
+    let mut done: Vec<Ready> = Vec::new();
+    for index in order {
+        context.check_stop()?;
+        let hook = &mut release.hooks[index];
+        if hook.delete_policies.is_empty() {
+            hook.delete_policies = vec![BEFORE_CREATION.to_owned()];
+        }
+        context.emit(Event::Entered {
+            key: release_key.clone(),
+            phase: Phase::Hook { event: event.to_owned(), name: hook.name.clone() },
+        });
+        let ready = prepare(context, release_key, index, hook).await?;
+        hook.last_run = HookRun::new(history::Phase::Running, Some(records::now()), None);
+        let result = run_one(context, release_key, hook, &ready, timeout).await;
+        let phase = if result.is_ok() { history::Phase::Succeeded } else { history::Phase::Failed };
+        hook.last_run = HookRun::new(phase, hook.last_run.started_at.clone(), Some(records::now()));
+        done.push(ready);
+        if let Err(error) = result {
+            clean_up_after_failure(context, release, &done, timeout).await?;
+            return Err(StepError::NotReady {
+                what: format!("{event} hook {}", release.hooks[index].path),
+                why: error.text(),
+            });
+        }
+    }
+    for ready in done.iter().rev().filter(|ready| has_policy(&release.hooks[ready.index], SUCCEEDED)) {
+        remove(context, ready, timeout).await?;
+    }
+    Ok(())
+}
+
+async fn prepare(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    index: usize,
+    hook: &history::Hook,
+) -> Result<Ready, StepError> {
+    let unreadable = |why: String| StepError::NotReady { what: format!("hook {}", hook.path), why };
+    let document = Document::parse(&hook.manifest).map_err(|error| unreadable(error.to_string()))?;
+    if document.head.kind.is_empty() || document.head.name.is_empty() {
+        return Err(unreadable("it has no kind or no name".to_owned()));
+    }
+    let gvk = GroupVersionKind::new(&document.head.api_version, &document.head.kind);
+    let body = plan::body::applicable(document.object);
+    let resource = context.resource(&gvk).await?;
+    let namespace = resource
+        .namespaced
+        .then(|| body["metadata"]["namespace"].as_str().unwrap_or(&release.namespace).to_owned());
+    let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    Ok(Ready { index, key: ObjectKey { gvk, namespace, name }, resource, body })
+}
+
+async fn run_one(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    hook: &history::Hook,
+    ready: &Ready,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    if has_policy(hook, BEFORE_CREATION) {
+        remove(context, ready, timeout).await?;
+    }
+    let namespace = ready.key.namespace.as_deref();
+    // Hooks never take fields from others, as in Helm 4.
+    let options = ApplyOptions { force: false, manager: FIELD_MANAGER };
+    let applied =
+        context.writer.apply(&ready.resource, namespace, &ready.key.name, &ready.body, options).await;
+    applied.map_err(|error| StepError::object(&ready.key, error))?;
+    if matches!(ready.key.gvk.kind.as_str(), "Job" | "Pod") {
+        wait::completed(context, release, &ready.key, timeout).await?;
+    }
+    Ok(())
+}
+
+/// As Helm does: the failed hook goes if its policy says so, and so do earlier ones that succeeded.
+async fn clean_up_after_failure(
+    context: &Context<'_>,
+    release: &Release,
+    done: &[Ready],
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let last = done.len().saturating_sub(1);
+    for (position, ready) in done.iter().enumerate() {
+        let policy = if position == last { FAILED } else { SUCCEEDED };
+        if has_policy(&release.hooks[ready.index], policy) {
+            remove(context, ready, timeout).await?;
+        }
+    }
+    Ok(())
+}
+
+fn has_policy(hook: &history::Hook, policy: &str) -> bool {
+    hook.delete_policies.iter().any(|name| name == policy)
+}
+
+/// Removes a hook's object and waits until it is gone. CRDs stay whatever the policy says: their objects would
+/// go with them.
+async fn remove(context: &Context<'_>, ready: &Ready, timeout: Duration) -> Result<(), StepError> {
+    if ready.key.gvk.kind == "CustomResourceDefinition" {
+        return Ok(());
+    }
+    let namespace = ready.key.namespace.as_deref();
+    let found = context.writer.reader().get(&ready.resource, namespace, &ready.key.name).await;
+    let Some(object) = found.map_err(|error| StepError::object(&ready.key, error))? else { return Ok(()) };
+    let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let removed = context
+        .writer
+        .delete(&ready.resource, namespace, &ready.key.name, &uid, Propagation::Background)
+        .await;
+    removed.map_err(|error| StepError::object(&ready.key, error))?;
+    objects::wait_gone(context, &ready.resource, &ready.key, &uid, timeout).await
+}

@@ -1,0 +1,194 @@
+//! Carries a plan out: batches in order, releases of a batch side by side, each step as planned.
+//!
+//! Nothing is decided here. A step whose precondition no longer holds ends its release; no error leads to
+//! another action. Every attempted release ends in exactly one [`Outcome`], whatever happens to the others.
+
+mod deploy;
+mod error;
+mod event;
+mod hooks;
+mod objects;
+mod records;
+mod uninstall;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::StreamExt as _;
+use tokio::sync::RwLock;
+
+pub use error::StepError;
+pub use event::{Event, Outcome, Phase};
+
+use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
+use crate::host::signals::Stop;
+use crate::model::{NAMESPACE_MANAGER, ReleaseKey};
+use crate::plan::{Action, Plan, ReleasePlan, Work};
+
+/// What a run works with.
+pub struct Run<'a> {
+    /// The way to the cluster.
+    pub writer: &'a Writer,
+    /// The kinds that the server knows; renewed when custom resource definitions arrive.
+    pub discovery: Discovery,
+    /// Releases at once inside a batch.
+    pub parallel: usize,
+    /// Whether nothing new is started after a release failed.
+    pub stop_on_error: bool,
+    /// Asks for the end.
+    pub stop: &'a Stop,
+    /// Where events go.
+    pub events: &'a (dyn Fn(Event) + Sync),
+}
+
+/// What the steps of all releases share.
+struct Context<'a> {
+    writer: &'a Writer,
+    discovery: RwLock<Discovery>,
+    stop: &'a Stop,
+    events: &'a (dyn Fn(Event) + Sync),
+}
+
+impl Context<'_> {
+    fn emit(&self, event: Event) {
+        (self.events)(event);
+    }
+
+    async fn resource(&self, gvk: &crate::model::GroupVersionKind) -> Result<Resource, StepError> {
+        let discovery = self.discovery.read().await;
+        Ok(discovery.resource(gvk)?.clone())
+    }
+
+    /// Reads the kinds again, after custom resource definitions were created.
+    async fn rediscover(&self) -> Result<(), StepError> {
+        let fresh = self.writer.reader().discover().await?;
+        *self.discovery.write().await = fresh;
+        Ok(())
+    }
+
+    /// Ends a release that has not passed a point of no return when the run was asked to stop.
+    fn check_stop(&self) -> Result<(), StepError> {
+        self.stop.asked().map_or(Ok(()), |signal| Err(StepError::Interrupted { signal }))
+    }
+}
+
+/// Carries out `plan` and returns how each release of it ended.
+pub async fn run(plan: &Plan, run: Run<'_>) -> BTreeMap<ReleaseKey, Outcome> {
+    let mut outcomes: BTreeMap<ReleaseKey, Outcome> = BTreeMap::new();
+    for release in &plan.releases {
+        match release.action {
+            Action::None => drop(outcomes.insert(release.key.clone(), Outcome::Unchanged)),
+            Action::Blocked => drop(outcomes.insert(release.key.clone(), Outcome::Blocked)),
+            Action::Install
+            | Action::Upgrade
+            | Action::Reinstall(_)
+            | Action::Recover
+            | Action::Adopt
+            | Action::Uninstall => {}
+        }
+    }
+    let context = Context {
+        writer: run.writer,
+        discovery: RwLock::new(run.discovery),
+        stop: run.stop,
+        events: run.events,
+    };
+    let namespaces = prepare_namespaces(&context, plan).await;
+    for (index, batch) in plan.batches.iter().enumerate() {
+        context.emit(Event::BatchStarted { index, batches: plan.batches.len(), releases: batch.len() });
+        let releases = batch.iter().filter_map(|key| plan.release(key));
+        let (ready, skipped): (Vec<_>, Vec<_>) = releases
+            .map(|release| {
+                (
+                    release,
+                    obstacle(
+                        release,
+                        &outcomes,
+                        &namespaces,
+                        &run_state(&context, &outcomes, run.stop_on_error),
+                    ),
+                )
+            })
+            .partition(|(_, obstacle)| obstacle.is_none());
+        for (release, obstacle) in skipped {
+            let Some(outcome) = obstacle else { continue };
+            context.emit(Event::ReleaseEnded { key: release.key.clone(), outcome: outcome.clone() });
+            outcomes.insert(release.key.clone(), outcome);
+        }
+        let work = ready.into_iter().map(|(release, _)| release_work(&context, release));
+        let mut running = futures::stream::iter(work).buffer_unordered(run.parallel.max(1));
+        while let Some((key, outcome)) = running.next().await {
+            context.emit(Event::ReleaseEnded { key: key.clone(), outcome: outcome.clone() });
+            outcomes.insert(key, outcome);
+        }
+    }
+    outcomes
+}
+
+/// Why nothing new is started, if so.
+fn run_state(
+    context: &Context<'_>,
+    outcomes: &BTreeMap<ReleaseKey, Outcome>,
+    stop_on_error: bool,
+) -> Option<String> {
+    if let Some(signal) = context.stop.asked() {
+        return Some(format!("the run was ended by {}", signal.name()));
+    }
+    let failed = outcomes.iter().find(|(_, outcome)| outcome.is_failure()).filter(|_| stop_on_error);
+    failed.map(|(key, _)| format!("{key} failed, and `onError = \"stop\"`"))
+}
+
+/// Returns the outcome of a release that is not started.
+fn obstacle(
+    release: &ReleasePlan,
+    outcomes: &BTreeMap<ReleaseKey, Outcome>,
+    namespaces: &BTreeMap<String, StepError>,
+    run_state: &Option<String>,
+) -> Option<Outcome> {
+    if let Some(because) = run_state {
+        return Some(Outcome::Skipped { because: because.clone() });
+    }
+    if let Some(error) = namespaces.get(&release.key.namespace) {
+        return Some(Outcome::Failed { message: format!("namespace {}: {error}", release.key.namespace) });
+    }
+    let removal = release.action == Action::Uninstall;
+    let missing = release.needs.iter().filter(|_| !removal).find_map(|need| {
+        let outcome = outcomes.get(need)?;
+        (!outcome.is_good()).then(|| format!("it needs {need}, which {}", outcome.predicate()))
+    });
+    missing.map(|because| Outcome::Skipped { because })
+}
+
+/// Creates namespaces; returns what went wrong, by name.
+async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<String, StepError> {
+    let used: BTreeSet<&str> = plan.batches.iter().flatten().map(|key| key.namespace.as_str()).collect();
+    let mut problems = BTreeMap::new();
+    for namespace in plan.namespaces.iter().filter(|namespace| used.contains(namespace.name.as_str())) {
+        let options = ApplyOptions { force: false, manager: NAMESPACE_MANAGER };
+        let applied = context
+            .writer
+            .apply(&Resource::namespaces(), None, &namespace.name, &namespace.body, options)
+            .await;
+        match applied {
+            Ok(_) => context.emit(Event::NamespaceApplied { name: namespace.name.clone() }),
+            Err(error) => drop(problems.insert(namespace.name.clone(), StepError::from(error))),
+        }
+    }
+    problems
+}
+
+async fn release_work(context: &Context<'_>, release: &ReleasePlan) -> (ReleaseKey, Outcome) {
+    // Releases of a batch that have not started when the signal comes are not started any more.
+    if let Some(signal) = context.stop.asked() {
+        let because = format!("the run was ended by {}", signal.name());
+        return (release.key.clone(), Outcome::Skipped { because });
+    }
+    context.emit(Event::ReleaseStarted { key: release.key.clone(), action: release.action.name() });
+    let result = match &release.work {
+        Work::Nothing => Ok(Outcome::Unchanged),
+        Work::Deploy(deploy) => deploy::deploy(context, &release.key, deploy).await,
+        Work::Uninstall(uninstall) => uninstall::uninstall(context, uninstall).await,
+    };
+    let outcome = result.unwrap_or_else(|error| error.into_outcome());
+    (release.key.clone(), outcome)
+}

@@ -1,0 +1,206 @@
+//! Applying, replacing and removing single objects.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+
+use super::event::{Event, Phase};
+use super::{Context, StepError};
+use crate::cluster::{ApplyOptions, Propagation, Resource};
+use crate::model::{FIELD_MANAGER, ObjectKey, ReleaseKey};
+use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold, Permit};
+
+/// Between two looks at an object that is going away.
+const GONE_POLL: Duration = Duration::from_millis(150);
+
+/// Applies one object as planned.
+pub(super) async fn apply(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    step: &Apply,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let resource = context.resource(&step.key.gvk).await?;
+    match &step.mode {
+        ApplyMode::Unchanged => Ok(()),
+        ApplyMode::Create => create(context, release, &resource, step).await,
+        ApplyMode::Either => send(context, release, &resource, step, None).await.map(drop),
+        ApplyMode::Update { uid, fold } => {
+            if let Some(fold) = fold {
+                fold_ownership(context, &resource, &step.key, fold).await?;
+            }
+            send(context, release, &resource, step, Some(uid)).await.map(drop)
+        }
+        ApplyMode::Replace { uid, permit, dependents } => {
+            context.emit(Event::Entered {
+                key: release.clone(),
+                phase: Phase::Replacing { object: step.key.to_string() },
+            });
+            replace(context, release, &resource, step, (uid, permit, *dependents), timeout).await
+        }
+    }
+}
+
+/// Applies an object that must not exist yet: an answer other than "created" means that somebody was faster.
+async fn create(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    resource: &Resource,
+    step: &Apply,
+) -> Result<(), StepError> {
+    let status = send(context, release, resource, step, None).await?;
+    if status == 201 {
+        return Ok(());
+    }
+    Err(StepError::Stale { what: format!("{} was created by somebody else", step.key) })
+}
+
+/// Sends a server-side apply; with a uid only to the object that has it. Conflicts were settled in the plan.
+async fn send(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    resource: &Resource,
+    step: &Apply,
+    uid: Option<&String>,
+) -> Result<u16, StepError> {
+    let mut body = step.body.clone();
+    if let Some(uid) = uid {
+        body["metadata"]["uid"] = json!(uid);
+    }
+    let options = ApplyOptions { force: true, manager: FIELD_MANAGER };
+    let namespace = step.key.namespace.as_deref();
+    let sent = context.writer.apply(resource, namespace, &step.key.name, &body, options).await;
+    let answer = sent.map_err(|error| {
+        let uid_refused = error.refusal().is_some_and(|refusal| {
+            let about_uid = refusal.causes.iter().any(|cause| cause.field == "metadata.uid");
+            (refusal.status == 409 && refusal.message.contains("uid mismatch"))
+                || (refusal.status == 422 && about_uid)
+        });
+        if uid.is_some() && uid_refused {
+            return StepError::Stale {
+                what: format!("{} was deleted or created again by somebody else", step.key),
+            };
+        }
+        StepError::object(&step.key, error)
+    })?;
+    for text in answer.warnings {
+        context.emit(Event::Warned { key: release.clone(), text: format!("{}: {text}", step.key) });
+    }
+    Ok(answer.status)
+}
+
+/// Rewrites who owns the fields, if the object is still the one that the new list was computed from.
+async fn fold_ownership(
+    context: &Context<'_>,
+    resource: &Resource,
+    key: &ObjectKey,
+    fold: &Fold,
+) -> Result<(), StepError> {
+    // A stale resource version is a 409; a JSON patch `test` would be a 422, which means something else.
+    let patch = json!([
+        {"op": "replace", "path": "/metadata/managedFields", "value": fold.managed_fields},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": fold.resource_version},
+    ]);
+    let patched = context.writer.json_patch(resource, key.namespace.as_deref(), &key.name, &patch).await;
+    patched.map(drop).map_err(|error| {
+        if error.is_status(409) || error.is_status(404) {
+            return StepError::Stale { what: format!("{key} was changed by somebody else") };
+        }
+        StepError::object(key, error)
+    })
+}
+
+/// Deletes an object and creates it again. There is no way here without a permit for this very object.
+async fn replace(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    resource: &Resource,
+    step: &Apply,
+    (uid, permit, dependents): (&str, &Permit, Dependents),
+    timeout: Duration,
+) -> Result<(), StepError> {
+    if permit.release() != release || permit.object() != &step.key {
+        return Err(StepError::Stale { what: format!("the permit for {} is for another object", step.key) });
+    }
+    let propagation = match dependents {
+        Dependents::Background => Propagation::Background,
+        Dependents::Orphan => Propagation::Orphan,
+    };
+    remove(context, resource, &step.key, uid, propagation).await?;
+    wait_gone(context, resource, &step.key, uid, timeout).await?;
+    create(context, release, resource, step).await
+}
+
+/// Removes an object that a release no longer has. One that is gone, or was created again by somebody else, is
+/// left alone.
+pub(super) async fn prune(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    step: &Delete,
+) -> Result<(), StepError> {
+    context.emit(Event::Entered {
+        key: release.clone(),
+        phase: Phase::Removing { object: step.key.to_string() },
+    });
+    let resource = match context.resource(&step.key.gvk).await {
+        Ok(resource) => resource,
+        // Its kind went away, and with it the object.
+        Err(StepError::Api(crate::cluster::ApiError::UnknownKind { .. })) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    remove(context, &resource, &step.key, &step.uid, Propagation::Background).await
+}
+
+async fn remove(
+    context: &Context<'_>,
+    resource: &Resource,
+    key: &ObjectKey,
+    uid: &str,
+    propagation: Propagation,
+) -> Result<(), StepError> {
+    let namespace = key.namespace.as_deref();
+    let removed = context.writer.delete(resource, namespace, &key.name, uid, propagation).await;
+    removed.map_err(|error| {
+        if error.is_status(409) {
+            return StepError::Stale {
+                what: format!("{key} was deleted and created again by somebody else"),
+            };
+        }
+        StepError::object(key, error)
+    })
+}
+
+/// Waits until no object with this uid is there any more.
+pub(super) async fn wait_gone(
+    context: &Context<'_>,
+    resource: &Resource,
+    key: &ObjectKey,
+    uid: &str,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        let found = context.writer.reader().get(resource, key.namespace.as_deref(), &key.name).await;
+        let found = found.map_err(|error| StepError::object(key, error))?;
+        let Some(object) = found.filter(|object| object["metadata"]["uid"] == uid) else { return Ok(()) };
+        if Instant::now() >= deadline {
+            return Err(StepError::TimedOut {
+                what: format!("{key} is still there"),
+                seconds: timeout.as_secs(),
+                why: finalizers(&object),
+            });
+        }
+        tokio::time::sleep(GONE_POLL).await;
+    }
+}
+
+fn finalizers(object: &Json) -> String {
+    let names = object["metadata"]["finalizers"].as_array().into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(Json::as_str).collect();
+    if names.is_empty() {
+        "it has no finalizers".to_owned()
+    } else {
+        format!("finalizers {}", names.join(", "))
+    }
+}

@@ -1,0 +1,52 @@
+//! Removes one release: marks the record, deletes the objects, waits until they are gone, forgets the records.
+//!
+//! Source of the sequence: Helm `pkg/action/uninstall.go`. The newest record goes last, so that a run that is
+//! killed leaves a release that says what was going on.
+
+use super::event::{Event, Outcome, Phase};
+use super::{Context, StepError, hooks, objects, records};
+use crate::cluster::ApiError;
+use crate::history::Status;
+use crate::plan::Uninstall;
+
+/// Helm's description of a release that is being removed.
+const UNDER_WAY: &str = "Deletion in progress (or silently failed)";
+
+/// Carries out a removal.
+pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result<Outcome, StepError> {
+    let key = &work.key;
+    let mut latest = work.latest.clone();
+    latest.release.info.status = Status::Uninstalling;
+    latest.release.info.deleted = Some(records::now());
+    latest.release.info.description = UNDER_WAY.to_owned();
+    context.emit(Event::Entered {
+        key: key.clone(),
+        phase: Phase::Recording { revision: latest.release.version },
+    });
+    let mut latest = records::update(context, &latest).await?;
+    if work.run_hooks {
+        hooks::run(context, key, &mut latest.release, "pre-delete", work.timeout).await?;
+    }
+    for step in &work.deletes {
+        context.check_stop()?;
+        objects::prune(context, key, step).await?;
+    }
+    for step in &work.deletes {
+        match context.resource(&step.key.gvk).await {
+            Ok(resource) => {
+                objects::wait_gone(context, &resource, &step.key, &step.uid, work.timeout).await?
+            }
+            Err(StepError::Api(ApiError::UnknownKind { .. })) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if work.run_hooks {
+        hooks::run(context, key, &mut latest.release, "post-delete", work.timeout).await?;
+    }
+    context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
+    for record in work.records.iter().filter(|record| record.uid != latest.uid) {
+        records::delete(context, record).await?;
+    }
+    records::delete(context, &latest).await?;
+    Ok(Outcome::Uninstalled)
+}

@@ -1,0 +1,217 @@
+//! Waits until objects are ready.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use tokio::time::Instant;
+
+use super::event::{Event, Phase};
+use super::{Context, StepError};
+use crate::cluster::{ListOptions, Resource};
+use crate::health::{Evidence, Health, health};
+use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
+
+/// The first pause between two looks; it grows to [`SLOWEST_POLL`].
+const FASTEST_POLL: Duration = Duration::from_millis(100);
+/// The longest pause between two looks.
+const SLOWEST_POLL: Duration = Duration::from_secs(1);
+
+/// An object that is not ready yet.
+struct Waiting<'a> {
+    key: &'a ObjectKey,
+    resource: Resource,
+    why: String,
+}
+
+/// Waits until every object is ready.
+///
+/// # Errors
+/// The first object that has failed, or what was not ready when the time was over.
+pub(super) async fn ready<'a>(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    keys: impl Iterator<Item = &'a ObjectKey>,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let mut waiting = Vec::new();
+    for key in keys {
+        let resource = context.resource(&key.gvk).await?;
+        waiting.push(Waiting { key, resource, why: "not looked at yet".to_owned() });
+    }
+    let total = waiting.len();
+    let deadline = Instant::now() + timeout;
+    let mut pause = FASTEST_POLL;
+    loop {
+        let mut still = Vec::new();
+        for mut entry in waiting {
+            match look(context, &entry.resource, entry.key).await? {
+                Health::Ready(_) => {}
+                Health::Progressing(why) => {
+                    entry.why = why;
+                    still.push(entry);
+                }
+                Health::Failed(why) => {
+                    let logs = logs_of_failed(context, entry.key).await;
+                    return Err(StepError::NotReady {
+                        what: entry.key.to_string(),
+                        why: format!("{why}{logs}"),
+                    });
+                }
+            }
+        }
+        let Some(first) = still.first() else { return Ok(()) };
+        context.emit(Event::Entered {
+            key: release.clone(),
+            phase: Phase::Waiting {
+                ready: total - still.len(),
+                total,
+                object: first.key.to_string(),
+                why: first.why.clone(),
+            },
+        });
+        if Instant::now() >= deadline {
+            return Err(timed_out(&still, timeout));
+        }
+        context.check_stop()?;
+        let pause_now = pause.min(deadline.saturating_duration_since(Instant::now()));
+        tokio::select! {
+            () = tokio::time::sleep(pause_now) => {}
+            _ = context.stop.wait() => {}
+        }
+        pause = (pause * 3 / 2).min(SLOWEST_POLL);
+        waiting = still;
+    }
+}
+
+/// Waits until a hook's Job or Pod has ended well.
+pub(super) async fn completed(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    key: &ObjectKey,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    if key.gvk.kind != "Pod" {
+        return ready(context, release, std::iter::once(key), timeout).await;
+    }
+    let deadline = Instant::now() + timeout;
+    loop {
+        context.check_stop()?;
+        let found = context.writer.reader().get(&Resource::pods(), key.namespace.as_deref(), &key.name).await;
+        let pod = found.map_err(|error| StepError::object(key, error))?.unwrap_or_default();
+        let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
+        match phase {
+            "Succeeded" => return Ok(()),
+            "Failed" => {
+                let logs = logs_of_failed(context, key).await;
+                return Err(StepError::NotReady {
+                    what: key.to_string(),
+                    why: format!("the pod failed{logs}"),
+                });
+            }
+            _ if Instant::now() >= deadline => {
+                return Err(StepError::TimedOut {
+                    what: format!("{key} has not ended"),
+                    seconds: timeout.as_secs(),
+                    why: format!("its phase is {phase}"),
+                });
+            }
+            _ => tokio::time::sleep(FASTEST_POLL * 3).await,
+        }
+    }
+}
+
+async fn look(context: &Context<'_>, resource: &Resource, key: &ObjectKey) -> Result<Health, StepError> {
+    let reader = context.writer.reader();
+    let failed = |error| StepError::object(key, error);
+    let namespace = key.namespace.as_deref();
+    let Some(object) = reader.get(resource, namespace, &key.name).await.map_err(failed)? else {
+        return Ok(Health::Failed("it was deleted while it was waited for".to_owned()));
+    };
+    let alone = health(&object, &Evidence::default());
+    if !matches!(alone, Health::Progressing(_)) {
+        return Ok(alone);
+    }
+    // Only an object that is not ready costs a look at what is around it.
+    if key.gvk.kind == "PersistentVolumeClaim" {
+        let binds_on_first_use = binds_on_first_use(context, &object).await;
+        return Ok(health(&object, &Evidence { binds_on_first_use, ..Evidence::default() }));
+    }
+    let Some(selector) = pod_selector(&object) else { return Ok(alone) };
+    let options = ListOptions { labels: selector, ..ListOptions::default() };
+    let pods = reader.list(&Resource::pods(), namespace, &options).await.map_err(failed)?;
+    // Pods of a Deployment are told apart, old from new, by the ReplicaSet that made them.
+    let replica_sets = if key.gvk.kind == "Deployment" {
+        let resource = context.resource(&GroupVersionKind::new("apps/v1", "ReplicaSet")).await?;
+        reader.list(&resource, namespace, &options).await.map_err(failed)?
+    } else {
+        Vec::new()
+    };
+    Ok(health(&object, &Evidence { pods: &pods, replica_sets: &replica_sets, ..Evidence::default() }))
+}
+
+/// Tells whether a claim is bound only when a pod mounts it. A class that cannot be read is taken for one that
+/// binds at once, which can only make the wait longer.
+async fn binds_on_first_use(context: &Context<'_>, claim: &Json) -> bool {
+    let Some(class) = claim["spec"]["storageClassName"].as_str() else { return false };
+    let gvk = GroupVersionKind::new("storage.k8s.io/v1", "StorageClass");
+    let Ok(resource) = context.resource(&gvk).await else { return false };
+    let found = context.writer.reader().get(&resource, None, class).await;
+    found.ok().flatten().is_some_and(|class| class["volumeBindingMode"] == "WaitForFirstConsumer")
+}
+
+/// Returns the label selector of a workload's pods; nothing for other kinds and for selectors with expressions.
+fn pod_selector(object: &Json) -> Option<String> {
+    object["spec"].get("template")?;
+    let selector = object["spec"].get("selector")?;
+    if selector.get("matchExpressions").is_some() {
+        return None;
+    }
+    let labels = selector.get("matchLabels")?.as_object()?;
+    let terms: Vec<String> =
+        labels.iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?))).collect();
+    (!terms.is_empty()).then(|| terms.join(","))
+}
+
+fn timed_out(still: &[Waiting<'_>], timeout: Duration) -> StepError {
+    let first = still.first();
+    let what = first.map(|entry| entry.key.to_string()).unwrap_or_default();
+    let why = first.map(|entry| entry.why.clone()).unwrap_or_default();
+    let others = match still.len() {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    StepError::TimedOut { what: format!("{what} is not ready{others}"), seconds: timeout.as_secs(), why }
+}
+
+/// Returns the last lines of a failed pod's log, to be put behind the reason; empty if there is none to be had.
+async fn logs_of_failed(context: &Context<'_>, key: &ObjectKey) -> String {
+    let Some(namespace) = key.namespace.as_deref() else { return String::new() };
+    let reader = context.writer.reader();
+    let pods: Vec<Json> = match key.gvk.kind.as_str() {
+        "Pod" => reader
+            .get(&Resource::pods(), Some(namespace), &key.name)
+            .await
+            .ok()
+            .flatten()
+            .into_iter()
+            .collect(),
+        "Job" => {
+            let options = ListOptions {
+                labels: format!("batch.kubernetes.io/job-name={}", key.name),
+                ..ListOptions::default()
+            };
+            reader.list(&Resource::pods(), Some(namespace), &options).await.unwrap_or_default()
+        }
+        _ => return String::new(),
+    };
+    for pod in &pods {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let container = pod["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
+        if let Some(log) =
+            reader.log_tail(namespace, name, container, false, 5).await.filter(|log| !log.trim().is_empty())
+        {
+            return format!("; last lines of pod {name}:\n{}", log.trim_end());
+        }
+    }
+    String::new()
+}

@@ -1,0 +1,113 @@
+//! Files: reading with the path in every error, writing so that a half-written file is never left.
+#![expect(clippy::disallowed_methods, reason = "this is the module that touches files")]
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}", path.display())]
+pub struct FileError {
+    action: &'static str,
+    path: PathBuf,
+    #[source]
+    source: io::Error,
+}
+
+/// Returns the content of a file; `-` is standard input.
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let content = if path == Path::new("-") {
+        let mut content = Vec::new();
+        io::stdin().read_to_end(&mut content).map(|_| content)
+    } else {
+        fs::read(path)
+    };
+    content.map_err(|source| FileError { action: "read", path: path.to_owned(), source })
+}
+
+/// Returns the content of a file as text.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    String::from_utf8(read(path)?).map_err(|error| FileError {
+        action: "read",
+        path: path.to_owned(),
+        source: io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it is not UTF-8 text: {}", error.utf8_error()),
+        ),
+    })
+}
+
+/// Writes a file in one step: readers see the old content or the new one. Only the owner may read it.
+pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError { action: "write", path: path.to_owned(), source };
+    let name = path.file_name().ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidFilename)))?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(hidden);
+    let written = write_private(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The half-written copy is of no use to anyone; the error that matters is the first one.
+        drop(fs::remove_file(&temporary));
+    }
+    written.map_err(failed)
+}
+
+fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    /// A file, or something that can be read like one.
+    File,
+    /// A folder.
+    Folder,
+    /// Nothing.
+    Missing,
+    /// It cannot be told, for this reason.
+    Unreadable(String),
+}
+
+/// Returns what is at a path; symbolic links are followed.
+pub fn kind(path: &Path) -> PathKind {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => PathKind::Folder,
+        Ok(_) => PathKind::File,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound || error.kind() == io::ErrorKind::NotADirectory =>
+        {
+            PathKind::Missing
+        }
+        Err(error) => PathKind::Unreadable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_file_is_private_and_leaves_no_copy() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.json");
+        for content in ["first", "second, longer"] {
+            write_atomic(&path, content.as_bytes()).unwrap();
+            assert_eq!(read_text(&path).unwrap(), content);
+        }
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_error_names_the_path() {
+        let error = read(Path::new("/nowhere/x.toml")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read /nowhere/x.toml");
+    }
+}
