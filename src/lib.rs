@@ -30,3 +30,10 @@ pub mod host;
 
 pub mod execute;
 pub mod observe;
+
+pub mod report;
+pub mod ui;
+
+pub mod command;
+
+pub mod cli;

@@ -1,3 +1,7 @@
-//! The `statectl` binary.
+//! The `statectl` binary: parses, runs, and ends with the exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(statectl::cli::main().number())
+}

@@ -1,0 +1,232 @@
+//! The flags, exactly as they are typed. What they mean is decided in `settings`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Plans and applies Helm releases from a desired-state file, with neither helm nor kubectl.
+#[derive(Debug, Parser)]
+#[command(name = "statectl", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// When to colour the output.
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Show what `apply` would do, and why. Changes nothing.
+    ///
+    /// Example: statectl plan shop.toml --detailed-exit-code
+    Plan(PlanArgs),
+    /// Bring the cluster to the desired state.
+    ///
+    /// Example: statectl apply shop.toml --yes
+    Apply(ApplyArgs),
+    /// Uninstall the releases of the file, in reverse order.
+    ///
+    /// Example: statectl destroy shop.toml
+    Destroy(ApplyArgs),
+    /// Show the recorded state of the releases.
+    ///
+    /// Example: statectl status shop.toml -o json
+    Status(StatusArgs),
+    /// Render a chart as `helm template` does. Needs no cluster.
+    ///
+    /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2
+    Template(Box<TemplateArgs>),
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The desired-state files and how to read them.
+#[derive(Args, Debug)]
+pub struct FileArgs {
+    /// Desired-state files, TOML or YAML; later ones are merged over earlier ones.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The same as FILE, as in Helmsman.
+    #[arg(short = 'f', long = "file", value_name = "FILE", action = ArgAction::Append)]
+    pub more_files: Vec<PathBuf>,
+    /// A file of environment variables for `${NAME}` in the desired-state files.
+    #[arg(short = 'e', long = "env-file", value_name = "FILE", action = ArgAction::Append)]
+    pub env_files: Vec<PathBuf>,
+}
+
+/// Which cluster.
+#[derive(Args, Debug)]
+pub struct ClusterArgs {
+    /// The kubeconfig; otherwise KUBECONFIG, then the user's own, then the pod's account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; wins over `settings.kubeContext`.
+    #[arg(long, value_name = "NAME")]
+    pub kube_context: Option<String>,
+}
+
+/// Which releases.
+#[derive(Args, Debug)]
+pub struct SelectionArgs {
+    /// Only these releases: NAME in any namespace, or NAMESPACE/NAME.
+    #[arg(long, value_name = "RELEASE", action = ArgAction::Append)]
+    pub target: Vec<String>,
+    /// Not these releases.
+    #[arg(long, value_name = "RELEASE", action = ArgAction::Append)]
+    pub exclude_target: Vec<String>,
+    /// Only releases of these groups.
+    #[arg(long, value_name = "GROUP", action = ArgAction::Append)]
+    pub group: Vec<String>,
+    /// Not the releases of these groups.
+    #[arg(long, value_name = "GROUP", action = ArgAction::Append)]
+    pub exclude_group: Vec<String>,
+    /// Only releases with these labels: `key=value` or `key!=value`, joined by commas.
+    #[arg(short = 'l', long, value_name = "LABELS")]
+    pub selector: Option<String>,
+    /// Also everything that the selected releases need.
+    #[arg(long)]
+    pub with_needs: bool,
+}
+
+/// What is printed.
+#[derive(Args, Debug)]
+pub struct OutputArgs {
+    /// Output format, to stdout or to a file: `text`, `json`, `yaml`, `json=FILE`. Repeatable.
+    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", action = ArgAction::Append)]
+    pub output: Vec<String>,
+}
+
+/// Arguments of `plan`.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Exit with 2 when changes are pending.
+    #[arg(long, visible_alias = "detailed-exitcode")]
+    pub detailed_exit_code: bool,
+    /// Remove any number of releases that left the file, beyond `settings.maxPrune`.
+    #[arg(long)]
+    pub allow_prune: bool,
+    /// Plan the removal of all releases of the file.
+    #[arg(long)]
+    pub destroy: bool,
+}
+
+/// Arguments of `apply` and `destroy`.
+#[derive(Args, Debug)]
+pub struct ApplyArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Do not ask; needed where there is no terminal to ask on.
+    #[arg(short = 'y', long)]
+    pub yes: bool,
+    /// Remove any number of releases that left the file, beyond `settings.maxPrune`.
+    #[arg(long)]
+    pub allow_prune: bool,
+    /// Releases at once inside a batch; wins over `settings.parallel`.
+    #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub parallel: Option<u16>,
+}
+
+/// Arguments of `status`.
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `template`, as in `helm template`.
+#[derive(Args, Debug)]
+pub struct TemplateArgs {
+    /// The release's name.
+    pub name: String,
+    /// The chart: a folder or a .tgz archive.
+    pub chart: PathBuf,
+    /// The release's namespace.
+    #[arg(short = 'n', long, default_value = "default")]
+    pub namespace: String,
+    /// Values files; later ones win. `-` reads stdin.
+    #[arg(short = 'f', long, value_name = "FILE", action = ArgAction::Append, value_delimiter = ',')]
+    pub values: Vec<PathBuf>,
+    /// A value: `key=value`, several joined by commas.
+    #[arg(long, value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// A value that stays text.
+    #[arg(long, value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set_string: Vec<String>,
+    /// A value that is the content of a file.
+    #[arg(long, value_name = "KEY=FILE", action = ArgAction::Append)]
+    pub set_file: Vec<String>,
+    /// A JSON value.
+    #[arg(long, value_name = "KEY=JSON", action = ArgAction::Append)]
+    pub set_json: Vec<String>,
+    /// A text in which no character has a meaning.
+    #[arg(long, value_name = "KEY=TEXT", action = ArgAction::Append)]
+    pub set_literal: Vec<String>,
+    /// Print only these templates; repeatable, patterns allowed.
+    #[arg(short = 's', long, value_name = "TEMPLATE", action = ArgAction::Append)]
+    pub show_only: Vec<String>,
+    /// Print the CRDs of the chart too.
+    #[arg(long)]
+    pub include_crds: bool,
+    /// Leave tests out.
+    #[arg(long)]
+    pub skip_tests: bool,
+    /// Leave hooks out.
+    #[arg(long)]
+    pub no_hooks: bool,
+    /// Render as for an upgrade.
+    #[arg(long)]
+    pub is_upgrade: bool,
+    /// The Kubernetes version to render for.
+    #[arg(long, value_name = "VERSION")]
+    pub kube_version: Option<String>,
+    /// API versions to render for, besides the default ones.
+    #[arg(short = 'a', long, value_name = "VERSION", action = ArgAction::Append, value_delimiter = ',')]
+    pub api_versions: Vec<String>,
+    /// Do not check the values against the chart's schema.
+    #[arg(long)]
+    pub skip_schema_validation: bool,
+}

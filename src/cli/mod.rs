@@ -1,0 +1,150 @@
+//! The command line: arguments in, exit code out.
+
+pub mod args;
+pub mod exit;
+mod settings;
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use args::{Cli, Verb};
+use exit::ExitCode;
+use settings::{console, environment, lists};
+
+use crate::command::{self, Console, Ending, Outputs};
+use crate::failure::{Failure, FailureClass};
+use crate::host::signals::{self, Signal, Stop};
+use crate::ui;
+
+/// Runs the process's own arguments and returns how it ends.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = settings::arguments();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&Failure::of("the runtime cannot start", &error)),
+    };
+    let code = runtime.block_on(run(cli));
+    // Threads that still render must not hold up the end.
+    runtime.shutdown_background();
+    code
+}
+
+/// clap ends with 2, which here means that changes are pending: a typo must not read as that.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Help and version go to stdout, errors to stderr; a closed one is not worth another error.
+    drop(error.print());
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::Done,
+        _ => ExitCode::Usage,
+    }
+}
+
+async fn run(cli: Cli) -> ExitCode {
+    let stop = match signals::listen() {
+        Ok(stop) => stop,
+        Err(error) => return fail(&Failure::of("signals cannot be listened to", &error)),
+    };
+    let console = console(cli.color);
+    let verb = dispatch(cli.verb, console, &stop);
+    tokio::select! {
+        result = verb => match result {
+            Ok((ending, detailed)) => code_of(ending, detailed),
+            Err(failure) => fail(&failure),
+        },
+        signal = stop.insisted() => {
+            ui::message("ended at once: what was under way is finished or marked by the next run");
+            code_of_signal(signal)
+        }
+    }
+}
+
+/// Runs a verb; also tells whether pending changes count in the exit code.
+async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, bool), Failure> {
+    match verb {
+        Verb::Plan(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let files = lists::files(args.files)?;
+            let session = command::Session {
+                files,
+                connect: lists::cluster(args.cluster),
+                selection: lists::selection(args.selection),
+                environment: environment(),
+                allow_prune: args.allow_prune,
+                stop: stop.clone(),
+            };
+            let ending = command::plan::run(&session, console, &outputs, args.destroy).await?;
+            Ok((ending, args.detailed_exit_code))
+        }
+        Verb::Apply(args) => apply(args, console, stop, false).await,
+        Verb::Destroy(args) => apply(args, console, stop, true).await,
+        Verb::Status(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let session = command::Session {
+                files: lists::files(args.files)?,
+                connect: lists::cluster(args.cluster),
+                selection: lists::selection(args.selection),
+                environment: environment(),
+                allow_prune: false,
+                stop: stop.clone(),
+            };
+            Ok((command::status::run(&session, console, &outputs).await?, false))
+        }
+        Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
+    }
+}
+
+async fn apply(
+    args: args::ApplyArgs,
+    console: Console,
+    stop: &Stop,
+    destroy: bool,
+) -> Result<(Ending, bool), Failure> {
+    let outputs = Outputs::parse(&args.output.output)?;
+    let session = command::Session {
+        files: lists::files(args.files)?,
+        connect: lists::cluster(args.cluster),
+        selection: lists::selection(args.selection),
+        environment: environment(),
+        allow_prune: args.allow_prune,
+        stop: stop.clone(),
+    };
+    let options =
+        command::apply::Options { destroy, yes: args.yes, parallel: args.parallel.map(usize::from) };
+    Ok((command::apply::run(&session, console, &outputs, options).await?, false))
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    ui::message(&failure.to_string());
+    failure.class.into()
+}
+
+fn code_of(ending: Ending, detailed: bool) -> ExitCode {
+    let mut outcomes = Vec::new();
+    if let Some(signal) = ending.signal {
+        outcomes.push(code_of_signal(signal));
+    }
+    if ending.failed {
+        outcomes.push(ExitCode::Failed);
+    }
+    if ending.blocked {
+        outcomes.push(FailureClass::Refused.into());
+    }
+    if ending.changes && detailed {
+        outcomes.push(ExitCode::ChangesPending);
+    }
+    ExitCode::of_all(&outcomes)
+}
+
+fn code_of_signal(signal: Signal) -> ExitCode {
+    match signal {
+        Signal::Hangup => ExitCode::HungUp,
+        Signal::Interrupt => ExitCode::Interrupted,
+        Signal::Terminate => ExitCode::Terminated,
+    }
+}

@@ -1,0 +1,104 @@
+//! What the flags and the environment mean.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+
+use super::args::Color;
+use crate::command::Console;
+use crate::host::env;
+use crate::ui::Style;
+
+/// Columns where there is no terminal to ask.
+const WIDTH_OF_FILES: usize = 120;
+/// No row is wider than this, however wide the terminal.
+const WIDEST: usize = 160;
+
+/// Returns the arguments of the process.
+pub(super) fn arguments() -> Vec<OsString> {
+    env::arguments()
+}
+
+/// Returns the environment of the process; names and values that are not UTF-8 are left out.
+pub(super) fn environment() -> BTreeMap<String, String> {
+    env::variables()
+}
+
+/// Decides about colour, width and movement.
+pub(super) fn console(color: Color) -> Console {
+    let variables = env::variables();
+    let set = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
+    let forced = set("CLICOLOR_FORCE") && variables.get("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let dumb = variables.get("TERM").is_some_and(|term| term == "dumb");
+    let coloured = |terminal: bool| match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto if set("NO_COLOR") => false,
+        Color::Auto => forced || (terminal && !dumb),
+    };
+    let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+    let width = |terminal: bool, term: console::Term| {
+        let columns = term.size_checked().filter(|_| terminal).map(|(_, columns)| usize::from(columns));
+        columns.unwrap_or(WIDTH_OF_FILES).clamp(40, WIDEST)
+    };
+    Console {
+        out: Style { colour: coloured(out), width: width(out, console::Term::stdout()) },
+        err: Style { colour: coloured(err), width: width(err, console::Term::stderr()) },
+        live: err && !dumb && !set("CI"),
+    }
+}
+
+/// From flags to what verbs take.
+pub(super) mod lists {
+    use crate::cli::args::{ClusterArgs, FileArgs, SelectionArgs, TemplateArgs};
+    use crate::cluster::ConnectOptions;
+    use crate::command::{Files, Selection, template};
+    use crate::failure::{Failure, FailureClass};
+
+    /// The files; there must be one.
+    pub(in crate::cli) fn files(args: FileArgs) -> Result<Files, Failure> {
+        let states: Vec<_> = args.files.into_iter().chain(args.more_files).collect();
+        if states.is_empty() {
+            let failure = Failure::new(FailureClass::Usage, "no desired-state file is given");
+            return Err(failure.hint("name one: `statectl plan FILE`"));
+        }
+        Ok(Files { states, env_files: args.env_files })
+    }
+
+    pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {
+        ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context }
+    }
+
+    pub(in crate::cli) fn selection(args: SelectionArgs) -> Selection {
+        Selection {
+            targets: args.target,
+            exclude_targets: args.exclude_target,
+            groups: args.group,
+            exclude_groups: args.exclude_group,
+            labels: args.selector,
+            with_needs: args.with_needs,
+        }
+    }
+
+    pub(in crate::cli) fn template(args: TemplateArgs) -> template::Request {
+        template::Request {
+            name: args.name,
+            namespace: args.namespace,
+            chart: args.chart,
+            values: args.values,
+            set: args.set,
+            set_string: args.set_string,
+            set_file: args.set_file,
+            set_json: args.set_json,
+            set_literal: args.set_literal,
+            show_only: args.show_only,
+            include_crds: args.include_crds,
+            skip_tests: args.skip_tests,
+            no_hooks: args.no_hooks,
+            is_upgrade: args.is_upgrade,
+            kube_version: args.kube_version,
+            api_versions: args.api_versions,
+            skip_schema_validation: args.skip_schema_validation,
+        }
+    }
+}

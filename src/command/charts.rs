@@ -1,0 +1,53 @@
+//! Loads the charts of a run, each once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::chart::{self, Chart};
+use crate::dsf::state::{ChartSource, ChartVersion, Release};
+use crate::failure;
+use crate::fetch;
+use crate::plan::Reason;
+
+/// The charts that were loaded, by path.
+#[derive(Default)]
+pub(super) struct ChartCache {
+    loaded: BTreeMap<PathBuf, Result<Arc<Chart>, String>>,
+}
+
+impl ChartCache {
+    /// Returns the chart of a release.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used, with its place.
+    pub(super) fn chart(&mut self, release: &Release) -> Result<Arc<Chart>, Reason> {
+        let refused = |message: String| Reason::NotRendered { message };
+        let ChartSource::Local(path) = &release.chart.source else {
+            return Err(refused("charts come from folders and archives so far".to_owned()));
+        };
+        let chart = self.load(path).map_err(refused)?;
+        if let ChartVersion::Matching(range) = &release.chart.version {
+            let found = &chart.metadata.version;
+            if !chart::in_range(range, found) {
+                let origin = release.origins.get("version").unwrap_or(&release.origin);
+                let message =
+                    format!("{origin}: the chart at {} has version {found}, not {range}", path.display());
+                return Err(refused(message));
+            }
+        }
+        Ok(chart)
+    }
+
+    fn load(&mut self, path: &Path) -> Result<Arc<Chart>, String> {
+        let load = || match fetch::dir::load(path) {
+            Ok(chart) => Ok(Arc::new(chart)),
+            Err(error) => {
+                let message = format!("the chart {} cannot be loaded", path.display());
+                let causes = failure::chain(&message, Some(&error));
+                Err(std::iter::once(message).chain(causes).collect::<Vec<_>>().join(": "))
+            }
+        };
+        self.loaded.entry(path.to_owned()).or_insert_with(load).clone()
+    }
+}

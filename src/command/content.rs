@@ -1,0 +1,318 @@
+//! Renders the releases of a run and makes them into what is planned with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::prepare::Cluster;
+use crate::chart::Chart;
+use crate::cluster::{ApiError, ListOptions};
+use crate::dsf::state::{Release, Values};
+use crate::failure;
+use crate::history::{self, History, Status};
+use crate::host::{clock, files, random};
+use crate::manifest::{self, Document, SplitRule};
+use crate::model::{GroupVersionKind, ReleaseKey};
+use crate::plan::Reason;
+use crate::render::capabilities::{Capabilities, KubeVersion};
+use crate::render::lookup::{LookupKey, Lookups};
+use crate::render::{self, ReleaseInfo, RenderedHook, RenderedRelease, Request};
+use crate::value::json::{Numbers, from_slice};
+use crate::value::{Map, Value};
+use crate::values::{self, Sources};
+
+/// How often a chart is rendered again because its `lookup`s asked for something new. Charts that look up what
+/// other lookups told need two or three rounds.
+const LOOKUP_ROUNDS: usize = 8;
+/// Releases that one thread renders with the same parsed templates.
+const CHUNK: usize = 16;
+
+/// A release to be rendered.
+pub(super) struct Job {
+    pub(super) release: Release,
+    pub(super) chart: Result<Arc<Chart>, Reason>,
+    pub(super) past: Past,
+}
+
+/// What a chart may know of earlier revisions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Past {
+    revision: i64,
+    is_install: bool,
+}
+
+impl Default for Past {
+    fn default() -> Self {
+        Self { revision: 1, is_install: true }
+    }
+}
+
+impl Past {
+    pub(super) fn of(history: &History) -> Self {
+        let installed = history.latest().is_some_and(|latest| {
+            latest.release.info.status != Status::Uninstalled && history.baseline().is_some()
+        });
+        // An install always renders as revision 1, also where older records count on (Helm `pkg/action/install.go`).
+        let revision = if installed { i64::try_from(history.next_revision()).unwrap_or(i64::MAX) } else { 1 };
+        Self { revision, is_install: !installed }
+    }
+}
+
+/// What a release renders to.
+pub(super) struct Rendered {
+    pub(super) chart: history::Chart,
+    pub(super) config: Map,
+    pub(super) manifest: String,
+    pub(super) notes: String,
+    pub(super) hooks: Vec<history::Hook>,
+    /// In install order.
+    pub(super) objects: Vec<Json>,
+    pub(super) crds: Vec<Json>,
+}
+
+/// Renders every job, several side by side.
+pub(super) async fn render_all(
+    cluster: &Cluster,
+    jobs: Vec<Job>,
+) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
+    let capabilities = Arc::new(capabilities(cluster));
+    let mut open: Vec<Attempt> = jobs.into_iter().map(Attempt::new).collect();
+    let mut done = BTreeMap::new();
+    for _ in 0..LOOKUP_ROUNDS {
+        let mut chunks = Vec::new();
+        while !open.is_empty() {
+            let rest = open.split_off(open.len().min(CHUNK));
+            let chunk = std::mem::replace(&mut open, rest);
+            let capabilities = Arc::clone(&capabilities);
+            chunks.push(tokio::task::spawn_blocking(move || render_chunk(chunk, &capabilities)));
+        }
+        let mut again = Vec::new();
+        for chunk in futures::future::join_all(chunks).await {
+            let Ok(attempts) = chunk else { continue };
+            for attempt in attempts {
+                match attempt {
+                    Tried::Done(key, result) => drop(done.insert(key, *result)),
+                    Tried::Asks(attempt) => again.push(*attempt),
+                }
+            }
+        }
+        if again.is_empty() {
+            return done;
+        }
+        for attempt in &mut again {
+            attempt.answer(cluster).await;
+        }
+        open = again;
+    }
+    for attempt in open {
+        let message = format!("its `lookup`s still asked for something new after {LOOKUP_ROUNDS} rounds");
+        done.insert(attempt.job.release.key.clone(), Err(Reason::NotRendered { message }));
+    }
+    done
+}
+
+/// A job with the answers that its lookups have so far.
+struct Attempt {
+    job: Job,
+    lookups: Lookups,
+    seed: [u8; 32],
+}
+
+enum Tried {
+    Done(ReleaseKey, Box<Result<Rendered, Reason>>),
+    Asks(Box<Attempt>),
+}
+
+impl Attempt {
+    fn new(job: Job) -> Self {
+        // The same random numbers in each round: only the answers may differ.
+        Self { job, lookups: Lookups::live(), seed: random::bytes() }
+    }
+
+    /// Fetches what the last round asked for.
+    async fn answer(&mut self, cluster: &Cluster) {
+        let questions: Vec<LookupKey> = self.lookups.missing().cloned().collect();
+        for question in questions {
+            let answer = look_up(cluster, &question).await;
+            self.lookups.answer(question, answer);
+        }
+    }
+}
+
+fn render_chunk(chunk: Vec<Attempt>, capabilities: &Capabilities) -> Vec<Tried> {
+    let keys: Vec<ReleaseKey> = chunk.iter().map(|attempt| attempt.job.release.key.clone()).collect();
+    let work = |renderer: &mut render::Renderer| -> Vec<Tried> {
+        chunk.into_iter().map(|attempt| render_one(renderer, attempt, capabilities)).collect()
+    };
+    render::with_renderer(work).unwrap_or_else(|error| {
+        let reason = Reason::NotRendered { message: error.to_string() };
+        keys.into_iter().map(|key| Tried::Done(key, Box::new(Err(reason.clone())))).collect()
+    })
+}
+
+fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilities: &Capabilities) -> Tried {
+    let release = &attempt.job.release;
+    let key = release.key.clone();
+    let chart = match &attempt.job.chart {
+        Ok(chart) => Arc::clone(chart),
+        Err(reason) => return Tried::Done(key, Box::new(Err(reason.clone()))),
+    };
+    let config = match user_values(&release.values) {
+        Ok(config) => config,
+        Err(message) => return Tried::Done(key, Box::new(Err(Reason::NotRendered { message }))),
+    };
+    let request = Request {
+        chart: &chart,
+        values: &config,
+        release: ReleaseInfo {
+            name: key.name.clone(),
+            namespace: key.namespace.clone(),
+            revision: attempt.job.past.revision,
+            is_install: attempt.job.past.is_install,
+            is_upgrade: !attempt.job.past.is_install,
+        },
+        capabilities,
+        options: render::Options::default(),
+        now: clock::now_local(),
+        seed: attempt.seed,
+    };
+    let result = renderer.release(&request, &mut attempt.lookups);
+    if attempt.lookups.missing().next().is_some() {
+        return Tried::Asks(Box::new(attempt));
+    }
+    let rendered = result
+        .map_err(|error| {
+            let text = error.to_string();
+            let causes = failure::chain(&text, std::error::Error::source(&error));
+            std::iter::once(text).chain(causes).collect::<Vec<_>>().join(": ")
+        })
+        .and_then(|rendered| finish(rendered, config))
+        .map_err(|message| Reason::NotRendered { message });
+    Tried::Done(key, Box::new(rendered))
+}
+
+/// Merges the values of a release as the file orders them: files, inline, `set`, `setString`, `setFile`.
+fn user_values(values: &Values) -> Result<Map, String> {
+    let mut sources = Sources { inline: values.inline.clone(), ..Sources::default() };
+    for path in &values.files {
+        let content = files::read(path).map_err(|error| error_text(&error))?;
+        sources.files.push((path.display().to_string(), content));
+    }
+    let entry = |path: &str, text: &str| format!("{path}={}", text.replace('\\', "\\\\").replace(',', "\\,"));
+    sources.set = values.set.iter().map(|set| entry(&set.path, &set.text)).collect();
+    sources.set_string = values.set_string.iter().map(|set| entry(&set.path, &set.text)).collect();
+    sources.set_file =
+        values.set_file.iter().map(|set| entry(&set.path, &set.file.display().to_string())).collect();
+    let mut read = |path: &str| files::read(path.as_ref()).map_err(|error| error_text(&error));
+    values::merge(&sources, &mut read).map_err(|error| error_text(&error))
+}
+
+pub(super) fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
+    let text = error.to_string();
+    let causes = failure::chain(&text, error.source());
+    std::iter::once(text).chain(causes).collect::<Vec<_>>().join(": ")
+}
+
+fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
+    let objects = rendered.manifests.iter().map(|manifest| manifest.document.object.clone());
+    let objects = objects.filter(Json::is_object).flat_map(manifest::flatten).collect();
+    let mut crds = Vec::new();
+    for (path, text) in &rendered.crds {
+        for text in manifest::split(text, SplitRule::default()) {
+            let document =
+                Document::parse(text).map_err(|error| format!("{path}: {}", error_text(&error)))?;
+            crds.extend(Some(document.object).filter(Json::is_object));
+        }
+    }
+    Ok(Rendered {
+        chart: history::stored_chart(&rendered.chart),
+        config,
+        notes: rendered.notes,
+        hooks: rendered.hooks.iter().map(stored_hook).collect(),
+        objects,
+        crds,
+        manifest: rendered.manifest,
+    })
+}
+
+/// Returns a hook as a record stores it before it has run.
+fn stored_hook(hook: &RenderedHook) -> history::Hook {
+    history::Hook {
+        name: hook.document.head.name.clone(),
+        kind: hook.document.head.kind.clone(),
+        path: hook.path.clone(),
+        manifest: hook.document.text.clone(),
+        events: hook.hook.events.iter().map(|event| event.as_str().to_owned()).collect(),
+        weight: hook.hook.weight,
+        delete_policies: hook.hook.delete_policies.iter().map(|policy| policy.as_str().to_owned()).collect(),
+        output_log_policies: hook
+            .hook
+            .output_log_policies
+            .iter()
+            .map(|policy| policy.as_str().to_owned())
+            .collect(),
+        ..history::Hook::default()
+    }
+}
+
+fn capabilities(cluster: &Cluster) -> Capabilities {
+    let discovery = &cluster.discovery;
+    let (major, minor) = discovery.major_minor();
+    Capabilities {
+        kube_version: KubeVersion::live(discovery.git_version(), major, minor),
+        api_versions: discovery.api_versions(),
+        ..Capabilities::offline()
+    }
+}
+
+/// Answers a `lookup`: the object, a list for an empty name, and an empty mapping for what is not there
+/// (Helm `pkg/engine/lookup_func.go`).
+async fn look_up(cluster: &Cluster, question: &LookupKey) -> Result<Value, String> {
+    let gvk = GroupVersionKind::new(&question.api_version, &question.kind);
+    let failed = |error: ApiError| error_text(&error);
+    let resource = cluster.discovery.resource(&gvk).map_err(failed)?;
+    let namespace = Some(question.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let answer = if question.name.is_empty() {
+        let items =
+            cluster.reader.list(resource, namespace, &ListOptions::default()).await.map_err(failed)?;
+        serde_json::json!({
+            "apiVersion": question.api_version,
+            "kind": format!("{}List", question.kind),
+            "metadata": {},
+            "items": items,
+        })
+    } else {
+        let found = cluster.reader.get(resource, namespace, &question.name).await.map_err(failed)?;
+        found.unwrap_or_else(|| serde_json::json!({}))
+    };
+    from_slice(answer.to_string().as_bytes(), Numbers::Typed).map_err(|error| error.to_string())
+}
+
+/// Tells whether a manifest's own text keeps the object when its release goes.
+pub(super) fn says_keep(object: &Json) -> bool {
+    let policy = object["metadata"]["annotations"][crate::model::RESOURCE_POLICY_ANNOTATION].as_str();
+    policy.is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
+}
+
+/// Returns (group, kind) of the kind that a custom resource definition defines, and whether it is namespaced.
+pub(super) fn defined_kind(object: &Json) -> Option<((String, String), bool)> {
+    if object["kind"].as_str() != Some("CustomResourceDefinition") {
+        return None;
+    }
+    let spec = &object["spec"];
+    let group = spec["group"].as_str()?.to_owned();
+    let kind = spec["names"]["kind"].as_str()?.to_owned();
+    Some(((group, kind), spec["scope"].as_str() != Some("Cluster")))
+}
+
+/// The kinds that arrive in a run.
+pub(super) type Arriving = BTreeMap<(String, String), bool>;
+
+/// Returns every kind that the releases of a run define.
+pub(super) fn arriving<'a>(rendered: impl Iterator<Item = &'a Rendered>) -> Arriving {
+    rendered
+        .flat_map(|rendered| rendered.crds.iter().chain(&rendered.objects))
+        .filter_map(defined_kind)
+        .collect()
+}

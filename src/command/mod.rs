@@ -1,0 +1,42 @@
+//! The verbs, one file each: resolve, observe, plan, show, execute, report.
+
+pub mod apply;
+mod charts;
+mod content;
+mod errors;
+mod output;
+pub mod plan;
+mod prepare;
+mod select;
+pub mod status;
+pub mod template;
+
+pub use output::{Format, Outputs};
+pub use prepare::{Files, Session};
+pub use select::Selection;
+
+use crate::ui::Style;
+
+/// What every verb needs to know about the terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Console {
+    /// For stdout.
+    pub out: Style,
+    /// For stderr.
+    pub err: Style,
+    /// Whether progress on stderr may move the cursor.
+    pub live: bool,
+}
+
+/// How a verb ended when nothing went wrong on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Changes are pending.
+    pub changes: bool,
+    /// A guard refuses at least one release.
+    pub blocked: bool,
+    /// Something that was tried did not work.
+    pub failed: bool,
+    /// The signal that ended the run.
+    pub signal: Option<crate::host::signals::Signal>,
+}

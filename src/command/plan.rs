@@ -1,0 +1,49 @@
+//! `statectl plan`: shows what `apply` would do, and why.
+
+use super::output::Outputs;
+use super::{Console, Ending, Session, errors};
+use crate::failure::Failure;
+use crate::plan::Operation;
+use crate::report;
+use crate::ui::{self, Style};
+
+/// Makes the plan and shows it.
+pub async fn run(
+    session: &Session,
+    console: Console,
+    outputs: &Outputs,
+    destroy: bool,
+) -> Result<Ending, Failure> {
+    let loaded = session.load()?;
+    let cluster = session.open(&loaded.state).await?;
+    let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
+    let plan = session.plan(&loaded, &cluster, operation).await?;
+    errors::checked(&plan)?;
+    let next = next_command(session, operation);
+    let text = |terminal: bool| {
+        let style = if terminal { console.out } else { Style::plain(console.out.width) };
+        ui::plan_view::render(&plan, style, &next)
+    };
+    outputs.write(text, || report::plan_json(&plan))?;
+    let failed = errors::show(&plan);
+    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked(), failed, signal: None })
+}
+
+/// Returns the command that carries the plan out.
+pub(super) fn next_command(session: &Session, operation: Operation) -> String {
+    let verb = match operation {
+        Operation::Reconcile => "apply",
+        Operation::Destroy => "destroy",
+    };
+    let files: Vec<String> = session.files.states.iter().map(|path| path.display().to_string()).collect();
+    let mut command = format!("statectl {verb} {}", files.join(" "));
+    if let Some(context) = &session.connect.context {
+        command = format!("{command} --kube-context {context}");
+    }
+    for (flag, values) in [("--target", &session.selection.targets), ("--group", &session.selection.groups)] {
+        for value in values {
+            command = format!("{command} {flag} {value}");
+        }
+    }
+    command
+}

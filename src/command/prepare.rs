@@ -1,0 +1,452 @@
+//! From the command line to a plan: load, connect, read, render, observe, decide. Writes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::charts::ChartCache;
+use super::content::{self, Arriving, Rendered};
+use super::select::Selection;
+use crate::cluster::{self, ApiError, ConnectError, ConnectOptions, Discovery, Reader};
+use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Release};
+use crate::dsf::{self, Problems};
+use crate::failure::{Failure, FailureClass};
+use crate::history::{History, Status};
+use crate::host::signals::Stop;
+use crate::host::{clock, env, files, random};
+use crate::model::{ClusterIdentity, GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::observe::{self, Histories, NamespaceMarks, Target};
+use crate::plan::{self, Content, Operation, Plan, PlanInput, Reason, Remnant, Stray, Wanted};
+
+/// The files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Desired-state files, later ones over earlier ones.
+    pub states: Vec<PathBuf>,
+    /// Files of environment variables; they win over the environment, as in Helmsman.
+    pub env_files: Vec<PathBuf>,
+}
+
+/// What a verb was asked to work on.
+pub struct Session {
+    /// The files.
+    pub files: Files,
+    /// The cluster, as far as the command line names it.
+    pub connect: ConnectOptions,
+    /// The releases.
+    pub selection: Selection,
+    /// The environment.
+    pub environment: BTreeMap<String, String>,
+    /// Whether any number of releases that left the file may be removed.
+    pub allow_prune: bool,
+    /// Asks for the end.
+    pub stop: Stop,
+}
+
+/// A desired state that was read without a problem.
+pub(super) struct Loaded {
+    pub(super) state: DesiredState,
+    pub(super) notes: Vec<String>,
+    /// The selected releases.
+    pub(super) selected: BTreeSet<ReleaseKey>,
+}
+
+/// A cluster that answers.
+pub(super) struct Cluster {
+    pub(super) reader: Reader,
+    pub(super) discovery: Discovery,
+    pub(super) identity: ClusterIdentity,
+}
+
+impl Session {
+    /// Reads the files.
+    pub(super) fn load(&self) -> Result<Loaded, Failure> {
+        let mut environment = self.environment.clone();
+        for path in &self.files.env_files {
+            let text = files::read_text(path)
+                .map_err(|error| Failure::of("the environment file cannot be read", &error).usage())?;
+            let variables = env::parse_env_file(&text)
+                .map_err(|why| Failure::new(FailureClass::Usage, format!("{}: {why}", path.display())))?;
+            environment.extend(variables);
+        }
+        let mut sources = Vec::new();
+        for path in &self.files.states {
+            let bytes = files::read(path).map_err(|error| {
+                Failure::of(format!("{}: the desired-state file cannot be read", path.display()), &error)
+                    .usage()
+            })?;
+            let dir = path.parent().map(PathBuf::from).unwrap_or_default();
+            sources.push(dsf::Source { name: path.display().to_string(), bytes, dir });
+        }
+        let loaded = dsf::load(&sources, &environment, &HostFiles, &dsf::Options::default())
+            .map_err(|problems| Failure::block(FailureClass::Usage, problems_text(&problems)))?;
+        let selected = self.selection.choose(&loaded.state.releases)?;
+        let notes = loaded.notes.iter().map(ToString::to_string).collect();
+        Ok(Loaded { state: loaded.state, notes, selected })
+    }
+
+    /// Connects to the cluster that the command line or the file names, and makes sure that it is the expected
+    /// one before anything of it is read.
+    pub(super) async fn open(&self, state: &DesiredState) -> Result<Cluster, Failure> {
+        let mut options = self.connect.clone();
+        if options.context.is_none() {
+            options.context = state.settings.kube_context.clone();
+        }
+        let connection = cluster::connect(&options).await.map_err(connect_failure)?;
+        let expected = &state.settings.expect_cluster;
+        check_expected(expected, &connection.server, connection.context.as_deref(), None)?;
+        let unreachable = |error: ApiError| {
+            api_failure(format!("the cluster {} cannot be used", connection.server), &error)
+        };
+        let discovery = connection.reader.discover().await.map_err(unreachable)?;
+        let identity = observe::identity(&connection, &discovery).await.map_err(unreachable)?;
+        check_expected(expected, &identity.server, identity.context.as_deref(), identity.uid.as_deref())?;
+        Ok(Cluster { reader: connection.reader, discovery, identity })
+    }
+
+    /// Makes the plan.
+    pub(super) async fn plan(
+        &self,
+        loaded: &Loaded,
+        cluster: &Cluster,
+        operation: Operation,
+    ) -> Result<Plan, Failure> {
+        let input = self.gather(loaded, cluster, operation).await?;
+        Ok(plan::plan(&input))
+    }
+
+    async fn gather(
+        &self,
+        loaded: &Loaded,
+        cluster: &Cluster,
+        operation: Operation,
+    ) -> Result<PlanInput, Failure> {
+        let state = &loaded.state;
+        let releases: Vec<&Release> =
+            state.releases.iter().filter(|release| loaded.selected.contains(&release.key)).collect();
+        let mut notes = loaded.notes.clone();
+        let namespaces: BTreeSet<String> = releases
+            .iter()
+            .map(|release| release.key.namespace.clone())
+            .chain(state.namespaces.keys().filter(|_| self.selection.is_everything()).cloned())
+            .collect();
+        let reader = &cluster.reader;
+        let failed = |error: ApiError| api_failure("the cluster cannot be read", &error);
+        let mut histories = observe::histories(reader, namespaces.iter().cloned()).await;
+        let marks: BTreeMap<String, NamespaceMarks> =
+            namespaces.iter().map(|name| (name.clone(), marks_of(state, name))).collect();
+        let observed_namespaces = observe::namespaces(reader, &marks).await.map_err(failed)?;
+        let missing: BTreeSet<String> = observed_namespaces
+            .iter()
+            .filter(|namespace| !namespace.exists)
+            .map(|namespace| namespace.name.clone())
+            .collect();
+
+        let rendered = match operation {
+            Operation::Destroy => BTreeMap::new(),
+            Operation::Reconcile => self.render_all(&releases, cluster, &histories).await,
+        };
+        let incomplete = rendered.values().any(Result::is_err);
+        let removal_withheld = removal_withheld(state, operation, incomplete);
+        let strays = self.strays(state, cluster, &mut histories, operation, &mut notes).await?;
+        let arriving = content::arriving(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
+
+        let mut wanted = Vec::new();
+        for release in releases {
+            let rendered = rendered.get(&release.key);
+            let observer = Observer { cluster, missing: &missing, arriving: &arriving };
+            wanted.push(observer.wanted(state, release, &mut histories, rendered).await);
+        }
+        Ok(PlanInput {
+            cluster: cluster.identity.clone(),
+            context: state.context.clone(),
+            operation,
+            removal_withheld,
+            most_removals: most_removals(state, self.allow_prune, wanted.len() + strays.len()),
+            reverse_removals: state.settings.reverse_delete,
+            now: clock::now(),
+            salt: random::bytes(),
+            namespaces: observed_namespaces,
+            wanted,
+            strays,
+            notes,
+        })
+    }
+
+    /// Renders every enabled release, a few at a time.
+    async fn render_all(
+        &self,
+        releases: &[&Release],
+        cluster: &Cluster,
+        histories: &Histories,
+    ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
+        let enabled = releases.iter().filter(|release| release.enabled);
+        let mut cache = ChartCache::default();
+        let jobs: Vec<content::Job> = enabled
+            .map(|release| content::Job {
+                release: (*release).clone(),
+                chart: cache.chart(release),
+                past: histories.get(&release.key).map(content::Past::of).unwrap_or_default(),
+            })
+            .collect();
+        content::render_all(cluster, jobs).await
+    }
+
+    /// Finds releases of this context that the file does not have. A selection finds none.
+    async fn strays(
+        &self,
+        state: &DesiredState,
+        cluster: &Cluster,
+        histories: &mut Histories,
+        operation: Operation,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Stray>, Failure> {
+        if !self.selection.is_everything() || !state.context_is_set || operation == Operation::Destroy {
+            return Ok(Vec::new());
+        }
+        let failed = |error: ApiError| api_failure("the releases of this context cannot be listed", &error);
+        let everywhere = observe::context_releases(&cluster.reader, &state.context).await.map_err(failed)?;
+        if everywhere.is_none() {
+            notes.push(
+                "Secrets cannot be listed in the whole cluster: releases that left the file are looked for in its \
+                 namespaces only"
+                    .to_owned(),
+            );
+        }
+        let mut found = everywhere.unwrap_or_default();
+        found.extend(histories.of_context(&state.context));
+        found.retain(|key| state.release(key).is_none());
+        let unread: BTreeSet<String> = found
+            .iter()
+            .map(|key| key.namespace.clone())
+            .filter(|namespace| !histories.has(namespace))
+            .collect();
+        histories.extend(observe::histories(&cluster.reader, unread).await);
+        let mut strays = Vec::new();
+        for key in found {
+            let history = histories.take(&key).map_err(|message| {
+                Failure::new(FailureClass::Failed, format!("release {key}: its records cannot be read"))
+                    .cause(message)
+            })?;
+            // The label of an old revision says nothing once a newer one belongs to somebody else.
+            if history.latest().and_then(|latest| latest.context()) != Some(state.context.as_str()) {
+                continue;
+            }
+            let remnants = recorded_objects(cluster, &key, &history, &[]).await;
+            strays.push(Stray { key, history, remnants });
+        }
+        Ok(strays)
+    }
+}
+
+/// Looks at the releases of the file.
+struct Observer<'a> {
+    cluster: &'a Cluster,
+    missing: &'a BTreeSet<String>,
+    arriving: &'a Arriving,
+}
+
+impl Observer<'_> {
+    async fn wanted(
+        &self,
+        state: &DesiredState,
+        release: &Release,
+        histories: &mut Histories,
+        rendered: Option<&Result<Rendered, Reason>>,
+    ) -> Wanted {
+        let protected_by = if release.protected {
+            Some(format!("app `{}`", release.app))
+        } else {
+            state.is_protected(release).then(|| format!("namespace `{}`", release.key.namespace))
+        };
+        let history = histories.take(&release.key).map_err(|message| Reason::Unreadable {
+            what: format!("the records of namespace {}", release.key.namespace),
+            message,
+        });
+        let content = match rendered {
+            None => None,
+            Some(Err(reason)) => Some(Err(reason.clone())),
+            Some(Ok(rendered)) => Some(self.content(release, rendered).await),
+        };
+        let kept: Vec<ObjectKey> = match &content {
+            Some(Ok(content)) => content.objects.iter().map(|object| object.key.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let remnants = match (&history, &content) {
+            (Ok(history), None | Some(Ok(_))) => {
+                recorded_objects(self.cluster, &release.key, history, &kept).await
+            }
+            _ => Ok(Vec::new()),
+        };
+        Wanted { release: release.clone(), protected_by, history, content, remnants }
+    }
+
+    async fn content(&self, release: &Release, rendered: &Rendered) -> Result<Content, Reason> {
+        let target = |body: &serde_json::Value, marked: bool| self.target(&release.key, body, marked);
+        let targets =
+            rendered.objects.iter().map(|body| target(body, true)).collect::<Result<Vec<_>, _>>()?;
+        let crds = rendered.crds.iter().map(|body| target(body, false)).collect::<Result<Vec<_>, _>>()?;
+        let unreadable = |(key, error): (ObjectKey, ApiError)| Reason::Unreadable {
+            what: key.to_string(),
+            message: error.to_string(),
+        };
+        let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
+        let objects = observe::objects(reader, discovery, targets).await;
+        let crds = observe::objects(reader, discovery, crds).await;
+        Ok(Content {
+            chart: rendered.chart.clone(),
+            config: rendered.config.clone(),
+            manifest: rendered.manifest.clone(),
+            notes: rendered.notes.clone(),
+            hooks: rendered.hooks.clone(),
+            crds: crds.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
+            objects: objects.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
+        })
+    }
+
+    fn target(&self, release: &ReleaseKey, body: &serde_json::Value, marked: bool) -> Result<Target, Reason> {
+        let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
+            Ok(resource) => resource.namespaced,
+            // A kind that is still to come: its definition tells.
+            Err(_) => self.arriving.get(&(gvk.group.clone(), gvk.kind.clone())).copied().unwrap_or(true),
+        };
+        let Some(key) = plan::body::key_of(body, namespaced, &release.namespace) else {
+            let message = "an object of the manifest has no apiVersion, kind or name".to_owned();
+            return Err(Reason::NotRendered { message });
+        };
+        let known = self.cluster.discovery.resource(&key.gvk).is_ok();
+        let kind_arrives = self.arriving.contains_key(&(key.gvk.group.clone(), key.gvk.kind.clone()));
+        let arrives = if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
+            key.namespace.as_ref().map(|namespace| format!("namespace {namespace}"))
+        } else {
+            (!known && kind_arrives).then(|| format!("the CustomResourceDefinition of {}", key.gvk.kind))
+        };
+        let body = if marked {
+            plan::body::stamped(body.clone(), release)
+        } else {
+            plan::body::applicable(body.clone())
+        };
+        Ok(Target { key, body, arrives })
+    }
+}
+
+/// Returns what is left of the objects that a release's records name: all of them, or those that are not `kept`.
+///
+/// A failed revision can have made objects that no deployed one names: every revision since the last good one
+/// counts.
+async fn recorded_objects(
+    cluster: &Cluster,
+    key: &ReleaseKey,
+    history: &History,
+    kept: &[ObjectKey],
+) -> Result<Vec<Remnant>, Reason> {
+    let Some(latest) = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled)
+    else {
+        return Ok(Vec::new());
+    };
+    let base = history.baseline().map_or(latest.release.version, |record| record.release.version);
+    let mut objects: Vec<(ObjectKey, bool)> = Vec::new();
+    // The newest first: what it says about `keep` counts.
+    for record in history.records().iter().rev().filter(|record| record.release.version >= base) {
+        for object in plan::body::stored_objects(&record.release.manifest) {
+            let namespaced = |gvk: &GroupVersionKind| {
+                cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced)
+            };
+            let Some(found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
+            let known = objects.iter().any(|(other, _)| other.same_object(&found));
+            if !known && !kept.iter().any(|other| other.same_object(&found)) {
+                objects.push((found, content::says_keep(&object)));
+            }
+        }
+    }
+    observe::remnants(&cluster.reader, &cluster.discovery, objects)
+        .await
+        .map_err(|(key, error)| Reason::Unreadable { what: key.to_string(), message: error.to_string() })
+}
+
+fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {
+    let namespace = state.namespaces.get(name).cloned().unwrap_or_default();
+    NamespaceMarks { labels: namespace.labels, annotations: namespace.annotations }
+}
+
+/// Nothing is removed where it is not certain that the file is all there is.
+fn removal_withheld(state: &DesiredState, operation: Operation, incomplete: bool) -> Option<String> {
+    if operation == Operation::Destroy {
+        return None;
+    }
+    if state.releases.is_empty() {
+        return Some("the file has no app left".to_owned());
+    }
+    if incomplete {
+        return Some("not every release of the file could be rendered".to_owned());
+    }
+    None
+}
+
+/// Returns how many releases that left the file one run may remove; three always pass.
+fn most_removals(state: &DesiredState, allowed: bool, total: usize) -> Option<usize> {
+    const ALWAYS: usize = 3;
+    match state.settings.max_prune {
+        _ if allowed => None,
+        MaxPrune::Count(count) => Some(count),
+        MaxPrune::Percent(percent) => Some((total * usize::from(percent) / 100).max(ALWAYS)),
+    }
+}
+
+fn check_expected(
+    expected: &ExpectCluster,
+    server: &str,
+    context: Option<&str>,
+    uid: Option<&str>,
+) -> Result<(), Failure> {
+    let trim = |text: &str| text.trim_end_matches('/').to_owned();
+    let differs = |wanted: &Option<String>, found: Option<&str>| {
+        wanted.as_ref().filter(|wanted| found.is_none_or(|found| trim(wanted) != trim(found))).cloned()
+    };
+    let server_differs =
+        differs(&expected.server, Some(server)).map(|wanted| ("server", wanted, server.to_owned()));
+    let context_differs = differs(&expected.context, context)
+        .map(|wanted| ("context", wanted, context.unwrap_or("none").to_owned()));
+    // The uid is known only after the first answer.
+    let uid_differs =
+        uid.and(differs(&expected.uid, uid)).map(|wanted| ("uid", wanted, uid.unwrap_or("none").to_owned()));
+    match server_differs.or(context_differs).or(uid_differs) {
+        None => Ok(()),
+        Some((what, wanted, found)) => {
+            let message = format!("this is not the expected cluster: its {what} is {found}, not {wanted}");
+            let failure = Failure::new(FailureClass::Refused, message);
+            Err(failure.hint("use the right context, or correct `settings.expectCluster`"))
+        }
+    }
+}
+
+fn connect_failure(error: ConnectError) -> Failure {
+    let hint = error.hint();
+    Failure::of(error.to_string(), &error).hint(hint)
+}
+
+/// Returns the failure for a request, with the hint that fits it.
+pub(super) fn api_failure(message: impl Into<String>, error: &ApiError) -> Failure {
+    let failure = Failure::of(message, error);
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn problems_text(problems: &Problems) -> String {
+    problems.to_string().trim_end().to_owned()
+}
+
+/// The real file tree.
+struct HostFiles;
+
+impl dsf::Files for HostFiles {
+    fn kind(&self, path: &std::path::Path) -> dsf::PathKind {
+        match files::kind(path) {
+            files::PathKind::File => dsf::PathKind::File,
+            files::PathKind::Folder => dsf::PathKind::Folder,
+            files::PathKind::Missing => dsf::PathKind::Missing,
+            files::PathKind::Unreadable(why) => dsf::PathKind::Unreadable(why),
+        }
+    }
+}

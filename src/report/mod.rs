@@ -1,0 +1,18 @@
+//! Machine-readable forms of plans and runs. Pure: returns text, prints nothing.
+//!
+//! Every form carries a tag with its version. Keys are never given another meaning under the same tag.
+
+mod plan_json;
+mod run_json;
+mod status_json;
+
+pub use plan_json::plan_json;
+pub use run_json::run_json;
+pub use status_json::{StatusRow, status_json};
+
+/// Returns a JSON report as YAML.
+pub fn as_yaml(json: &str) -> String {
+    // A report is JSON that was just written, and every JSON document has a YAML form.
+    let report: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+    serde_yaml::to_string(&report).unwrap_or_default()
+}

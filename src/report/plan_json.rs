@@ -1,0 +1,138 @@
+//! `statectl.plan/v1`.
+
+use serde::Serialize;
+
+use crate::diff::FieldChange;
+use crate::model::ClusterIdentity;
+use crate::plan::{ChartId, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanReport<'a> {
+    format: &'static str,
+    cluster: &'a ClusterIdentity,
+    context: &'a str,
+    changes: bool,
+    blocked: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    namespaces: Vec<&'a str>,
+    releases: Vec<ReleaseReport<'a>>,
+    batches: Vec<Vec<String>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReleaseReport<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app: Option<&'a str>,
+    action: &'static str,
+    reasons: &'a [Reason],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart_from: Option<ChartReport<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chart_to: Option<ChartReport<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    needs: Vec<String>,
+    objects: Vec<ObjectReport<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ChartReport<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectReport<'a> {
+    api_version: String,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
+    name: &'a str,
+    action: ObjectAction,
+    reasons: &'a [Reason],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<FieldReport<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FieldReport<'a> {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<&'a str>,
+}
+
+/// Returns the plan as one JSON document with a final newline. The same plan gives the same bytes.
+pub fn plan_json(plan: &Plan) -> String {
+    let report = PlanReport {
+        format: "statectl.plan/v1",
+        cluster: &plan.cluster,
+        context: &plan.context,
+        changes: plan.has_changes(),
+        blocked: plan.has_blocked(),
+        namespaces: plan.namespaces.iter().map(|namespace| namespace.name.as_str()).collect(),
+        releases: plan.releases.iter().map(release).collect(),
+        batches: plan.batches.iter().map(|batch| batch.iter().map(ToString::to_string).collect()).collect(),
+        notes: &plan.notes,
+    };
+    pretty(&report)
+}
+
+/// Returns any report as indented JSON with a final newline.
+pub(super) fn pretty<T: Serialize>(report: &T) -> String {
+    // Reports hold text, numbers and lists only, which always serialise.
+    let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn release(plan: &ReleasePlan) -> ReleaseReport<'_> {
+    ReleaseReport {
+        namespace: &plan.key.namespace,
+        name: &plan.key.name,
+        app: plan.app.as_deref(),
+        action: plan.action.name(),
+        reasons: &plan.reasons,
+        revision: plan.revision,
+        chart_from: plan.chart_from.as_ref().map(chart),
+        chart_to: plan.chart_to.as_ref().map(chart),
+        needs: plan.needs.iter().map(ToString::to_string).collect(),
+        objects: plan.objects.iter().map(object).collect(),
+        warnings: &plan.warnings,
+    }
+}
+
+fn chart(id: &ChartId) -> ChartReport<'_> {
+    ChartReport { name: &id.name, version: &id.version }
+}
+
+fn object(plan: &ObjectPlan) -> ObjectReport<'_> {
+    let diff = plan.diff.as_ref().filter(|diff| !diff.is_empty());
+    ObjectReport {
+        api_version: plan.key.gvk.api_version(),
+        kind: &plan.key.gvk.kind,
+        namespace: plan.key.namespace.as_deref(),
+        name: &plan.key.name,
+        action: plan.action,
+        reasons: &plan.reasons,
+        fields: diff.map(|diff| diff.changes.iter().map(field).collect()).unwrap_or_default(),
+        diff: diff.map(|diff| diff.text.to_string()),
+    }
+}
+
+fn field(change: &FieldChange) -> FieldReport<'_> {
+    FieldReport { path: change.path.to_string(), from: change.before.as_deref(), to: change.after.as_deref() }
+}

@@ -1,0 +1,26 @@
+//! The terminal: the only module that prints.
+//!
+//! stdout carries the result, stderr progress, warnings and errors. What is printed is made by pure functions
+//! of (data, style); meaning never hangs on colour alone.
+
+pub mod ask;
+pub mod plan_view;
+pub mod progress;
+pub mod run_view;
+mod style;
+
+pub use style::Style;
+
+use std::io::Write as _;
+
+/// Writes the result to stdout. A reader that went away (`| head`) is not an error.
+pub fn result(text: &str) {
+    let mut out = std::io::stdout().lock();
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Writes a line to stderr.
+pub fn message(text: &str) {
+    let mut err = std::io::stderr().lock();
+    drop(writeln!(err, "{text}"));
+}

@@ -1,0 +1,265 @@
+//! A plan as a person reads it: refusals first, then what destroys, then changes, then the rest.
+
+use crate::plan::{Action, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
+use crate::text::plural;
+use crate::ui::Style;
+
+/// Lines of a diff that are shown per object; the JSON form has them all.
+const DIFF_LINES: usize = 40;
+
+/// Returns the plan as text. `next` is the command that carries it out.
+pub fn render(plan: &Plan, style: Style, next: &str) -> String {
+    let mut view = View { style, lines: Vec::new() };
+    view.heading(plan);
+    let mut releases: Vec<&ReleasePlan> = plan.releases.iter().collect();
+    releases.sort_by_key(|release| (rank(release), release.key.clone()));
+    let widths = Widths::of(&releases);
+    for release in releases {
+        view.release(release, &widths);
+    }
+    view.footer(plan, next);
+    let mut text = view.lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// Where a release stands in the list.
+fn rank(release: &ReleasePlan) -> u8 {
+    match &release.action {
+        Action::Blocked => 0,
+        Action::Reinstall(_) => 1,
+        Action::Uninstall => 2,
+        Action::Recover => 3,
+        Action::Adopt => 4,
+        Action::Install => 5,
+        Action::Upgrade => 6,
+        Action::None => 7,
+    }
+}
+
+struct Widths {
+    key: usize,
+    action: usize,
+    chart: usize,
+}
+
+impl Widths {
+    fn of(releases: &[&ReleasePlan]) -> Self {
+        let widest = |text: &dyn Fn(&ReleasePlan) -> String| {
+            releases.iter().map(|release| console::measure_text_width(&text(release))).max().unwrap_or(0)
+        };
+        Self {
+            key: widest(&|release| release.key.to_string()),
+            action: widest(&|release| release.action.name().to_owned()),
+            chart: widest(&chart_text),
+        }
+    }
+}
+
+struct View {
+    style: Style,
+    lines: Vec<String>,
+}
+
+impl View {
+    fn heading(&mut self, plan: &Plan) {
+        let cluster = &plan.cluster;
+        self.lines.push(self.style.bold(&format!("Plan for context `{}` on {cluster}", plan.context)));
+        for note in &plan.notes {
+            self.wrapped("note: ", note, 0);
+        }
+        for namespace in &plan.namespaces {
+            let (sign, what) = if namespace.is_new {
+                (self.style.good("+"), "")
+            } else {
+                (self.style.change("~"), " (labels)")
+            };
+            self.lines.push(format!("{sign} namespace {}{what}", namespace.name));
+        }
+        self.lines.push(String::new());
+    }
+
+    fn release(&mut self, release: &ReleasePlan, widths: &Widths) {
+        let style = self.style;
+        let sign = match &release.action {
+            Action::Blocked => style.danger("!"),
+            Action::Reinstall(_) => style.danger("±"),
+            Action::Uninstall => style.danger("-"),
+            Action::Install | Action::Recover | Action::Adopt => style.good("+"),
+            Action::Upgrade => style.change("~"),
+            Action::None => style.dim("="),
+        };
+        let head = format!(
+            "{:<key$}  {:<action$}  {:<chart$}",
+            release.key.to_string(),
+            release.action.name(),
+            chart_text(release),
+            key = widths.key,
+            action = widths.action,
+            chart = widths.chart,
+        );
+        let first = release.reasons.first().map(Reason::to_string).unwrap_or_default();
+        let head = head.trim_end();
+        let indent = console::measure_text_width(head) + 4;
+        if indent + console::measure_text_width(&first) <= style.width {
+            self.lines.push(format!("{sign} {}  {first}", self.weight(release, head)));
+        } else {
+            self.lines.push(format!("{sign} {}", self.weight(release, head)));
+            self.wrapped("", &first, 4);
+        }
+        self.remedy(release.reasons.first());
+        for reason in release.reasons.iter().skip(1) {
+            self.wrapped("also: ", &reason.to_string(), 4);
+            self.remedy(Some(reason));
+        }
+        for object in &release.objects {
+            self.object(object);
+        }
+        for warning in &release.warnings {
+            self.wrapped("server warning: ", warning, 4);
+        }
+    }
+
+    fn weight(&self, release: &ReleasePlan, head: &str) -> String {
+        match release.action {
+            Action::None => self.style.dim(head),
+            Action::Blocked | Action::Uninstall | Action::Reinstall(_) => self.style.danger(head),
+            Action::Install | Action::Upgrade | Action::Recover | Action::Adopt => self.style.bold(head),
+        }
+    }
+
+    fn remedy(&mut self, reason: Option<&Reason>) {
+        if let Some(remedy) = reason.and_then(Reason::remedy) {
+            self.wrapped("→ ", &remedy, 4);
+        }
+    }
+
+    fn object(&mut self, object: &ObjectPlan) {
+        let style = self.style;
+        let sign = match object.action {
+            ObjectAction::None => return,
+            ObjectAction::Blocked => style.danger("!"),
+            ObjectAction::Replace => style.danger("±"),
+            ObjectAction::Delete => style.danger("-"),
+            ObjectAction::Create | ObjectAction::Adopt => style.good("+"),
+            ObjectAction::Update => style.change("~"),
+            ObjectAction::Keep => style.dim("·"),
+        };
+        let words: Vec<String> =
+            object.reasons.iter().map(|reason| shown_for_object(reason, object)).collect();
+        let line = format!("{}  {}: {}", object.key, object.action.name(), words.join("; "));
+        let mut rows = wrap(&line, style.width.saturating_sub(6)).into_iter();
+        self.lines.push(format!("    {sign} {}", rows.next().unwrap_or_default()));
+        self.lines.extend(rows.map(|row| format!("        {row}")));
+        if let Some(diff) = object.diff.as_ref().filter(|_| shows_diff(object.action)) {
+            self.diff(&diff.text.to_string());
+        }
+    }
+
+    fn diff(&mut self, text: &str) {
+        let all = text.lines().count();
+        for line in text.lines().take(DIFF_LINES) {
+            let painted = match line.as_bytes().first() {
+                Some(b'+') => self.style.good(line),
+                Some(b'-') => self.style.removed(line),
+                _ => self.style.dim(line),
+            };
+            self.lines.push(format!("        {painted}"));
+        }
+        if all > DIFF_LINES {
+            let rest = plural(all - DIFF_LINES, "more line");
+            self.lines.push(format!("        {}", self.style.dim(&format!("… {rest} (`-o json` has all)"))));
+        }
+    }
+
+    fn footer(&mut self, plan: &Plan, next: &str) {
+        let count = |wanted: &dyn Fn(&Action) -> bool| {
+            plan.releases.iter().filter(|release| wanted(&release.action)).count()
+        };
+        let parts: Vec<String> = [
+            (count(&|action| *action == Action::Blocked), "blocked"),
+            (count(&|action| matches!(action, Action::Reinstall(_))), "to reinstall"),
+            (count(&|action| *action == Action::Uninstall), "to uninstall"),
+            (count(&|action| *action == Action::Recover), "to recover"),
+            (count(&|action| *action == Action::Adopt), "to adopt"),
+            (count(&|action| *action == Action::Install), "to install"),
+            (count(&|action| *action == Action::Upgrade), "to upgrade"),
+            (count(&|action| *action == Action::None), "unchanged"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+        self.lines.push(String::new());
+        let counts = if parts.is_empty() { "no releases".to_owned() } else { parts.join(", ") };
+        if plan.has_changes() {
+            let batches = if plan.batches.len() == 1 {
+                "1 batch".to_owned()
+            } else {
+                format!("{} batches", plan.batches.len())
+            };
+            self.lines.push(self.style.bold(&format!("{counts}, in {batches}.")));
+            self.lines.push(format!("To carry it out: {next}"));
+        } else if plan.has_blocked() {
+            let text = format!("{counts}. Nothing can be done before the refusals are settled.");
+            self.lines.push(self.style.bold(&text));
+        } else {
+            self.lines.push(self.style.bold(&format!("no changes: {counts}.")));
+        }
+    }
+
+    fn wrapped(&mut self, label: &str, text: &str, indent: usize) {
+        let pad = " ".repeat(indent);
+        let room = self.style.width.saturating_sub(indent + 2);
+        for (index, row) in wrap(&format!("{label}{text}"), room).into_iter().enumerate() {
+            self.lines.push(if index == 0 { format!("{pad}{row}") } else { format!("{pad}  {row}") });
+        }
+    }
+}
+
+fn shows_diff(action: ObjectAction) -> bool {
+    matches!(
+        action,
+        ObjectAction::Update | ObjectAction::Replace | ObjectAction::Adopt | ObjectAction::Blocked
+    )
+}
+
+/// A reason names its object; under the object's own line that would say it twice.
+fn shown_for_object(reason: &Reason, object: &ObjectPlan) -> String {
+    let text = reason.to_string();
+    match text.strip_prefix(&object.key.to_string()) {
+        Some(rest) => rest.trim_start_matches([':', ' ']).to_owned(),
+        None => text,
+    }
+}
+
+fn chart_text(release: &ReleasePlan) -> String {
+    match (&release.chart_from, &release.chart_to) {
+        (Some(from), Some(to)) if from == to => to.to_string(),
+        (Some(from), Some(to)) if from.name == to.name => {
+            format!("{} {} → {}", to.name, from.version, to.version)
+        }
+        (Some(from), Some(to)) => format!("{from} → {to}"),
+        (Some(only), None) | (None, Some(only)) => only.to_string(),
+        (None, None) => String::new(),
+    }
+}
+
+/// Breaks text at blanks so that no row is wider than `room`, unless one word is; line breaks stay.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut row = String::new();
+        for word in line.split(' ') {
+            let wide = console::measure_text_width(&row) + 1 + console::measure_text_width(word);
+            if !row.is_empty() && wide > room.max(20) {
+                rows.push(std::mem::take(&mut row));
+            } else if !row.is_empty() {
+                row.push(' ');
+            }
+            row.push_str(word);
+        }
+        rows.push(row);
+    }
+    rows
+}
