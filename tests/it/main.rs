@@ -1,6 +1,20 @@
 //! The integration tests, in one binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "helpers of tests fail the test, and tests read files and start processes"
+)]
 
+mod bad_input;
+mod credentials;
 mod dsf;
+mod examples;
+mod releases;
+mod server;
+mod support;
 mod template;
+mod tidy;
 mod yaml_cases;
 mod yaml_tables;

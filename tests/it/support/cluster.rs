@@ -1,0 +1,134 @@
+//! The real API server of this test run.
+//!
+//! One cluster serves all tests of a run; each test works in namespaces of its own. It is started by the
+//! project's script when none is given, and ends with the test process. A given one is named by
+//! `STATECTL_TEST_KUBECONFIG` (and `STATECTL_TEST_AUDIT_LOG`), never by `KUBECONFIG`: tests must not reach the
+//! cluster that somebody happens to work with.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value as Json;
+
+use super::repository;
+
+/// A cluster to test on.
+pub(crate) struct Cluster {
+    /// A kubeconfig with all rights.
+    pub(crate) kubeconfig: PathBuf,
+    /// The server's audit log.
+    pub(crate) audit_log: PathBuf,
+}
+
+/// Returns the cluster of this run; it is up when this returns.
+pub(crate) fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(|| match std::env::var_os("STATECTL_TEST_KUBECONFIG") {
+        Some(kubeconfig) => {
+            let audit_log = std::env::var_os("STATECTL_TEST_AUDIT_LOG")
+                .expect("STATECTL_TEST_AUDIT_LOG names the audit log of the given cluster");
+            Cluster { kubeconfig: kubeconfig.into(), audit_log: audit_log.into() }
+        }
+        None => start(),
+    })
+}
+
+fn start() -> Cluster {
+    let pid = std::process::id().to_string();
+    let name = format!("it-{pid}");
+    let output = Command::new(repository("scripts/cluster"))
+        .args(["up", "--name", &name, "--supervise-pid", &pid])
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .expect("scripts/cluster runs");
+    assert!(output.status.success(), "scripts/cluster up failed: see its messages above");
+    let text = String::from_utf8(output.stdout).expect("it prints text");
+    let line = text.lines().last().unwrap_or_default();
+    let path = line.strip_prefix("export KUBECONFIG=").expect("its last line exports KUBECONFIG");
+    let kubeconfig = PathBuf::from(path.trim_matches(['\'', '"']));
+    let audit_log = kubeconfig.with_file_name("audit.log");
+    Cluster { kubeconfig, audit_log }
+}
+
+/// Puts real Helm in place and returns the folder with `helm3`, `helm4` and `kubectl`.
+fn tools() -> &'static PathBuf {
+    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let output = Command::new(repository("scripts/tools"))
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .expect("scripts/tools runs");
+        assert!(output.status.success(), "scripts/tools failed: see its messages above");
+        let text = String::from_utf8(output.stdout).expect("it prints text");
+        let line = text.lines().last().unwrap_or_default();
+        let path = line.strip_prefix("export PATH=").expect("its last line exports PATH");
+        let first = path.trim_matches(['\'', '"']).split(':').next().unwrap_or_default();
+        PathBuf::from(first)
+    })
+}
+
+impl Cluster {
+    /// Runs one of the real tools and returns what it prints; anything but success fails the test.
+    pub(crate) fn tool(&self, name: &str, arguments: &[&str]) -> String {
+        let (success, text) = self.try_tool(name, arguments);
+        assert!(success, "{name} {}: {text}", arguments.join(" "));
+        text
+    }
+
+    /// Runs one of the real tools; returns whether it succeeded, and stdout, or stderr if it did not.
+    pub(crate) fn try_tool(&self, name: &str, arguments: &[&str]) -> (bool, String) {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let output = Command::new(tools().join(name))
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home.path())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .output()
+            .unwrap_or_else(|error| panic!("{name} runs: {error}"));
+        let text = if output.status.success() { output.stdout } else { output.stderr };
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Returns the path of one of the real tools.
+    pub(crate) fn tool_path(&self, name: &str) -> PathBuf {
+        tools().join(name)
+    }
+
+    /// Returns an object by `kubectl get`, or nothing if it is not there.
+    pub(crate) fn get(&self, namespace: &str, kind: &str, name: &str) -> Option<Json> {
+        let arguments = ["get", kind, name, "-n", namespace, "-o", "json", "--ignore-not-found"];
+        let text = self.tool("kubectl", &arguments);
+        (!text.trim().is_empty()).then(|| serde_json::from_str(&text).expect("kubectl prints JSON"))
+    }
+
+    /// Returns the uid of an object that must be there.
+    pub(crate) fn uid(&self, namespace: &str, kind: &str, name: &str) -> String {
+        let object =
+            self.get(namespace, kind, name).unwrap_or_else(|| panic!("{kind} {namespace}/{name} is there"));
+        object["metadata"]["uid"].as_str().expect("it has a uid").to_owned()
+    }
+
+    /// Makes a namespace for one test and returns its name.
+    pub(crate) fn namespace(&self, test: &str) -> String {
+        let name = format!("{test}-{}", std::process::id());
+        self.tool("kubectl", &["create", "namespace", &name]);
+        name
+    }
+
+    /// Returns the audit entries since `mark`.
+    pub(crate) fn requests_since(&self, mark: u64) -> Vec<Json> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let mut log = std::fs::File::open(&self.audit_log).expect("the audit log is there");
+        log.seek(SeekFrom::Start(mark)).expect("it can be read from the mark on");
+        let mut text = String::new();
+        log.read_to_string(&mut text).expect("it is text");
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Returns the present end of the audit log.
+    pub(crate) fn audit_mark(&self) -> u64 {
+        std::fs::metadata(&self.audit_log).expect("the audit log is there").len()
+    }
+}
