@@ -150,6 +150,26 @@ fn functions_answer_as_in_sprig() {
 }
 
 #[test]
+fn text_functions_answer_as_in_sprig() {
+    check("go-texts.txt");
+}
+
+#[test]
+fn regular_expressions_answer_as_in_sprig() {
+    check("go-regex.txt");
+}
+
+#[test]
+fn encodings_paths_urls_and_versions_answer_as_in_sprig() {
+    check("go-encoding-paths-urls-semver.txt");
+}
+
+#[test]
+fn dates_answer_as_in_sprig() {
+    check("go-dates.txt");
+}
+
+#[test]
 fn the_engine_answers_as_helm() {
     check("helm-engine.txt");
 }

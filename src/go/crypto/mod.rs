@@ -95,14 +95,17 @@ pub fn random_below(bound: u64, random: &mut Random<'_>) -> u64 {
     }
     // Numbers above the last whole multiple would favour the small remainders.
     let limit = u64::MAX - u64::MAX % bound;
-    loop {
+    let mut number = u64::MAX;
+    // A source that never gives a usable number is broken; it must not hold up the render for ever.
+    for _ in 0..100 {
         let mut bytes = [0; 8];
         random(&mut bytes);
-        let number = u64::from_le_bytes(bytes);
+        number = u64::from_le_bytes(bytes);
         if number < limit {
-            return number % bound;
+            break;
         }
     }
+    number % bound
 }
 
 /// Returns a random text of characters of an alphabet, each equally likely.

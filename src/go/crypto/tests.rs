@@ -1,3 +1,5 @@
+//! Known values, round trips, and the errors of unreadable keys and certificates.
+
 use super::*;
 
 /// A source that is the same in each test.

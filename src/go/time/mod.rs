@@ -156,6 +156,21 @@ impl Time {
         }
     }
 
+    /// Returns the same clock reading so many years, months and days later (`AddDate`); a day that the month
+    /// does not have runs on into the next one.
+    pub fn add_date(&self, years: i64, months: i64, days: i64) -> Time {
+        let civil = self.civil();
+        let month = i64::from(civil.month - 1).saturating_add(months);
+        let year = civil.year.saturating_add(years).saturating_add(month.div_euclid(12));
+        // Within what the calendar arithmetic can hold; Go's answers beyond are meaningless.
+        let year = year.clamp(-290_000_000_000, 290_000_000_000);
+        let month = u32::try_from(month.rem_euclid(12)).unwrap_or(0) + 1;
+        let seconds = i64::from((civil.hour * 60 + civil.minute) * 60 + civil.second);
+        let days = i64::from(civil.day).saturating_add(days).saturating_sub(1);
+        let seconds = days.saturating_mul(DAY).saturating_add(seconds);
+        Time::of_civil(year, month, 1, seconds, self.nanosecond, self.zone.clone())
+    }
+
     /// Returns the nanoseconds from `earlier` to this instant, at most what a duration holds (`Sub`).
     pub fn since(&self, earlier: &Time) -> i64 {
         let seconds = i128::from(self.seconds) - i128::from(earlier.seconds);

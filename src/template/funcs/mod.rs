@@ -3,18 +3,42 @@
 //! One module per chapter, each with one `TABLE`; a name in a later chapter replaces an earlier one.
 
 mod builtin;
+mod crypto;
 mod data;
+mod date;
 mod dicts;
+mod encoding;
 pub mod engine;
 mod lists;
 mod logic;
 mod numbers;
+mod paths;
+mod regex;
+mod semver;
+mod strings;
+mod times;
+mod urls;
 
 use super::call::{Func, FuncTable};
 
 /// All chapters, in the order in which they override one another.
-static CHAPTERS: &[&[Func]] =
-    &[builtin::TABLE, logic::TABLE, dicts::TABLE, lists::TABLE, numbers::TABLE, data::TABLE, engine::TABLE];
+static CHAPTERS: &[&[Func]] = &[
+    builtin::TABLE,
+    logic::TABLE,
+    dicts::TABLE,
+    lists::TABLE,
+    numbers::TABLE,
+    strings::TABLE,
+    regex::TABLE,
+    date::TABLE,
+    crypto::TABLE,
+    paths::TABLE,
+    urls::TABLE,
+    semver::TABLE,
+    encoding::TABLE,
+    data::TABLE,
+    engine::TABLE,
+];
 
 /// Returns the functions that Helm offers to charts.
 pub fn table() -> FuncTable {
@@ -24,3 +48,6 @@ pub fn table() -> FuncTable {
     }
     table
 }
+
+#[cfg(test)]
+mod tests;
