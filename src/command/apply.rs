@@ -1,7 +1,7 @@
 //! `statectl apply` and `statectl destroy`: plans, asks, and carries the plan out.
 
 use super::output::{Format, Outputs};
-use super::{Console, Ending, Session, errors, plan as plan_verb};
+use super::{Console, Ending, Session, errors};
 use crate::cluster::Writer;
 use crate::dsf::state::OnError;
 use crate::execute::{self, Event, Outcome};
@@ -37,13 +37,9 @@ pub async fn run(
     let operation = if options.destroy { Operation::Destroy } else { Operation::Reconcile };
     let plan = session.plan(&loaded, &cluster, operation).await?;
     errors::checked(&plan)?;
-    let next = plan_verb::next_command(session, operation);
     // With a machine-readable result on stdout the plan is progress.
-    let shown = ui::plan_view::render(
-        &plan,
-        if outputs.stdout == Format::Text { console.out } else { console.err },
-        &next,
-    );
+    let style = if outputs.stdout == Format::Text { console.out } else { console.err };
+    let shown = ui::plan_view::render(&plan, style, None);
     if outputs.stdout == Format::Text {
         ui::result(&shown);
     } else {

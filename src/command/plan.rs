@@ -22,7 +22,7 @@ pub async fn run(
     let next = next_command(session, operation);
     let text = |terminal: bool| {
         let style = if terminal { console.out } else { Style::plain(console.out.width) };
-        ui::plan_view::render(&plan, style, &next)
+        ui::plan_view::render(&plan, style, Some(&next))
     };
     outputs.write(text, || report::plan_json(&plan))?;
     let failed = errors::show(&plan);
@@ -30,7 +30,7 @@ pub async fn run(
 }
 
 /// Returns the command that carries the plan out.
-pub(super) fn next_command(session: &Session, operation: Operation) -> String {
+fn next_command(session: &Session, operation: Operation) -> String {
     let verb = match operation {
         Operation::Reconcile => "apply",
         Operation::Destroy => "destroy",

@@ -7,8 +7,8 @@ use crate::ui::Style;
 /// Lines of a diff that are shown per object; the JSON form has them all.
 const DIFF_LINES: usize = 40;
 
-/// Returns the plan as text. `next` is the command that carries it out.
-pub fn render(plan: &Plan, style: Style, next: &str) -> String {
+/// Returns the plan as text. `next` is the command that carries it out, where that is not about to happen.
+pub fn render(plan: &Plan, style: Style, next: Option<&str>) -> String {
     let mut view = View { style, lines: Vec::new() };
     view.heading(plan);
     let mut releases: Vec<&ReleasePlan> = plan.releases.iter().collect();
@@ -172,7 +172,7 @@ impl View {
         }
     }
 
-    fn footer(&mut self, plan: &Plan, next: &str) {
+    fn footer(&mut self, plan: &Plan, next: Option<&str>) {
         let count = |wanted: &dyn Fn(&Action) -> bool| {
             plan.releases.iter().filter(|release| wanted(&release.action)).count()
         };
@@ -199,7 +199,9 @@ impl View {
                 format!("{} batches", plan.batches.len())
             };
             self.lines.push(self.style.bold(&format!("{counts}, in {batches}.")));
-            self.lines.push(format!("To carry it out: {next}"));
+            if let Some(next) = next {
+                self.lines.push(format!("To carry it out: {next}"));
+            }
         } else if plan.has_blocked() {
             let text = format!("{counts}. Nothing can be done before the refusals are settled.");
             self.lines.push(self.style.bold(&text));
