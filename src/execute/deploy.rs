@@ -6,7 +6,7 @@
 
 use super::event::{Event, Outcome, Phase};
 use super::{Context, StepError, hooks, objects, records, wait};
-use crate::history::{Record, Status};
+use crate::history::{Record, Release, Status};
 use crate::model::ReleaseKey;
 use crate::plan::{ApplyMode, Deploy, DeployKind};
 
@@ -18,7 +18,7 @@ pub(super) async fn deploy(
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
-    let mut record = records::create(context, &deploy.record, &deploy.labels).await?;
+    let mut record = records::create(context, &started(&deploy.record), &deploy.labels).await?;
     let done = steps(context, key, deploy, &mut record).await;
     if let Err(error) = done {
         return Err(mark_failed(context, deploy, record, error).await);
@@ -36,6 +36,18 @@ pub(super) async fn deploy(
         records::delete(context, old).await?;
     }
     Ok(Outcome::Deployed { revision })
+}
+
+/// Returns the record with the time at which the work on it starts: a plan may have waited for its turn.
+fn started(record: &Release) -> Release {
+    let mut record = record.clone();
+    let now = records::now();
+    // Of a first revision both times are the same.
+    if record.info.first_deployed == record.info.last_deployed {
+        record.info.first_deployed = Some(now.clone());
+    }
+    record.info.last_deployed = Some(now);
+    record
 }
 
 async fn steps(
