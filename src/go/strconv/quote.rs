@@ -66,7 +66,8 @@ fn push_escaped(out: &mut String, rune: char, delimiter: char, ascii: bool) {
         out.extend(['\\', rune]);
         return;
     }
-    if if ascii { (' '..='~').contains(&rune) } else { unicode::is_print(rune) } {
+    // Nearly every character is plain ASCII, which needs no look at the tables.
+    if (' '..='~').contains(&rune) || (!ascii && unicode::is_print(rune)) {
         out.push(rune);
         return;
     }

@@ -1,7 +1,7 @@
 //! The functions that Go's `text/template` itself offers, except `slice`, which sprig replaces.
 
-use crate::go::unicode::is_print;
-use crate::go::utf8::decode_rune;
+use crate::go::html::{html_escape, js_escape};
+use crate::go::url::query_escape;
 use crate::template::call::{Action, Context, Func, FuncError, FuncResult, any};
 use crate::template::exec::zero_value;
 use crate::template::fmt::{sprint, sprintf, sprintln, to_text};
@@ -27,9 +27,9 @@ pub(super) static TABLE: &[Func] = &[
     Func::variadic("print", &[Type::Any], |_, args| Ok(Val::str(sprint(args)?))),
     Func::variadic("println", &[Type::Any], |_, args| Ok(Val::str(sprintln(args)?))),
     Func::variadic("printf", &[Type::STRING, Type::Any], printf),
-    Func::variadic("html", &[Type::Any], |_, args| Ok(Val::str(html(&joined(args)?)))),
-    Func::variadic("js", &[Type::Any], |_, args| Ok(Val::str(javascript(&joined(args)?)))),
-    Func::variadic("urlquery", &[Type::Any], |_, args| Ok(Val::str(url_query(&joined(args)?)))),
+    Func::variadic("html", &[Type::Any], |_, args| Ok(Val::str(html_escape(&joined(args)?)))),
+    Func::variadic("js", &[Type::Any], |_, args| Ok(Val::str(js_escape(&joined(args)?)))),
+    Func::variadic("urlquery", &[Type::Any], |_, args| Ok(Val::str(query_escape(&joined(args)?)))),
 ];
 
 fn printf(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
@@ -237,62 +237,4 @@ fn joined(args: &[Val]) -> Result<Vec<u8>, FuncError> {
         })
         .collect();
     Ok(sprint(&printable)?)
-}
-
-fn html(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            0 => out.extend_from_slice("\u{fffd}".as_bytes()),
-            b'"' => out.extend_from_slice(b"&#34;"),
-            b'\'' => out.extend_from_slice(b"&#39;"),
-            b'&' => out.extend_from_slice(b"&amp;"),
-            b'<' => out.extend_from_slice(b"&lt;"),
-            b'>' => out.extend_from_slice(b"&gt;"),
-            other => out.push(*other),
-        }
-    }
-    out
-}
-
-fn javascript(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(byte) = rest.first() {
-        let (rune, width) = decode_rune(rest);
-        match byte {
-            b'\\' => out.extend_from_slice(br"\\"),
-            b'\'' => out.extend_from_slice(br"\'"),
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'<' => out.extend_from_slice(br"\u003C"),
-            b'>' => out.extend_from_slice(br"\u003E"),
-            b'&' => out.extend_from_slice(br"\u0026"),
-            b'=' => out.extend_from_slice(br"\u003D"),
-            0..=0x1f => out.extend_from_slice(format!("\\u{byte:04X}").as_bytes()),
-            0x80.. if !is_print(rune) => {
-                out.extend_from_slice(format!("\\u{:04X}", u32::from(rune)).as_bytes());
-            }
-            _ => out.extend_from_slice(&rest[..width]),
-        }
-        rest = &rest[width..];
-    }
-    out
-}
-
-fn url_query(text: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(*byte))
-            }
-            b' ' => out.push('+'),
-            other => out.extend(['%', hex(other >> 4), hex(other & 15)]),
-        }
-    }
-    out
-}
-
-fn hex(digit: u8) -> char {
-    char::from_digit(u32::from(digit), 16).unwrap_or('0').to_ascii_uppercase()
 }
