@@ -1,3 +1,5 @@
+//! Documents, their order and their hooks.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Values that a user gives.
+
 use super::*;
 use crate::value::json::{Escape, to_string};
 

@@ -1,3 +1,5 @@
+//! YAML as go-yaml reads and writes it.
+
 use super::*;
 use crate::value::json::{self, Escape};
 

@@ -1,3 +1,5 @@
+//! Charts in archives.
+
 use std::io::Write as _;
 
 use flate2::Compression;

@@ -1,3 +1,5 @@
+//! Values of a chart and the charts inside it, merged as Helm merges them.
+
 use super::{chart, json, table, table_json};
 use crate::chart::coalesce::{Merger, Mode, NullRules};
 use crate::chart::{Chart, dependencies};

@@ -1,3 +1,5 @@
+//! Charts from their files.
+
 use super::{chart, files_of};
 use crate::chart::{Chart, ChartError, helm_text, load};
 

@@ -1,3 +1,5 @@
+//! Values against the schema of a chart.
+
 use super::chart;
 use crate::chart::schema::{self, Fetch};
 use crate::yaml;

@@ -1,3 +1,5 @@
+//! JSON as Go reads and writes it.
+
 use super::*;
 use crate::value::{Map, Value};
 
