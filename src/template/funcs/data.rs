@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 
+use super::json_write::to_json;
+use super::times::TimeObject;
+use crate::go::time::{Zone, parse_in};
 use crate::go::toml::to_toml as write_toml;
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, text};
 use crate::template::convert::{from_value, to_value};
@@ -19,10 +22,10 @@ const ANY: Type = Type::Any;
 const TEXT: Type = Type::STRING;
 
 pub(super) static TABLE: &[Func] = &[
-    Func::fixed("toJson", &[ANY], |_, args| Ok(text_or_empty(compact(any(args, 0), Escape::Html)))),
-    Func::fixed("mustToJson", &[ANY], |_, args| compact(any(args, 0), Escape::Html).map(Val::from)),
-    Func::fixed("toRawJson", &[ANY], |_, args| compact(any(args, 0), Escape::Raw).map(Val::from)),
-    Func::fixed("mustToRawJson", &[ANY], |_, args| compact(any(args, 0), Escape::Raw).map(Val::from)),
+    Func::fixed("toJson", &[ANY], |_, args| Ok(text_or_empty(to_json(any(args, 0), Escape::Html)))),
+    Func::fixed("mustToJson", &[ANY], |_, args| to_json(any(args, 0), Escape::Html).map(Val::from)),
+    Func::fixed("toRawJson", &[ANY], |_, args| to_json(any(args, 0), Escape::Raw).map(Val::from)),
+    Func::fixed("mustToRawJson", &[ANY], |_, args| to_json(any(args, 0), Escape::Raw).map(Val::from)),
     Func::fixed("toPrettyJson", &[ANY], |_, args| Ok(text_or_empty(pretty(any(args, 0))))),
     Func::fixed("mustToPrettyJson", &[ANY], |_, args| pretty(any(args, 0)).map(Val::from)),
     Func::fixed("fromJson", &[TEXT], from_json),
@@ -46,10 +49,6 @@ fn message(error: impl ToString) -> FuncError {
 
 fn text_or_empty(result: Result<String, FuncError>) -> Val {
     Val::from(result.unwrap_or_default())
-}
-
-fn compact(value: &Val, escape: Escape) -> Result<String, FuncError> {
-    json::to_string(&to_value(value)?, escape).map_err(message)
 }
 
 fn pretty(value: &Val) -> Result<String, FuncError> {
@@ -173,12 +172,29 @@ fn toml_value(value: &toml::Value) -> Val {
         toml::Value::Integer(number) => Val::Int64(*number),
         toml::Value::Float(number) => Val::Float(*number),
         toml::Value::Boolean(flag) => Val::Bool(*flag),
-        toml::Value::Datetime(time) => Val::from(time.to_string()),
+        toml::Value::Datetime(time) => toml_time(time),
         toml::Value::Array(items) => {
             let only_tables = !items.is_empty() && items.iter().all(toml::Value::is_table);
             let element = if only_tables { Type::ANY_MAP } else { ANY };
             Val::List(List::of(element, items.iter().map(toml_value).collect()))
         }
         toml::Value::Table(table) => Val::Map(toml_map(table)),
+    }
+}
+
+/// TOML's four kinds of dates and times are all a `time.Time` in Go; the ones without an offset are told apart
+/// by the name of their zone.
+fn toml_time(time: &toml::value::Datetime) -> Val {
+    let local = |name: &str| Zone::Fixed { name: name.to_owned(), offset: 0 };
+    let (layout, zone) = match (time.date.is_some(), time.time.is_some(), time.offset.is_some()) {
+        (_, _, true) => ("2006-01-02T15:04:05.999999999Z07:00", Zone::Utc),
+        (true, true, _) => ("2006-01-02T15:04:05.999999999", local("datetime-local")),
+        (true, false, _) => ("2006-01-02", local("date-local")),
+        (false, _, _) => ("15:04:05.999999999", local("time-local")),
+    };
+    let text = time.to_string();
+    match parse_in(layout.as_bytes(), text.as_bytes(), &zone) {
+        Ok(time) => Val::object(TimeObject(time)),
+        Err(_) => Val::from(text),
     }
 }

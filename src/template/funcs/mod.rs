@@ -9,6 +9,7 @@ mod date;
 mod dicts;
 mod encoding;
 pub mod engine;
+mod json_write;
 mod lists;
 mod logic;
 mod numbers;
