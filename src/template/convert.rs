@@ -15,10 +15,51 @@ use crate::value::Value;
 /// Real documents stay far below; a map that contains itself (`set $d "self" $d`) must end somewhere.
 pub const MAX_DEPTH: usize = 1000;
 
-/// A value that nests deeper than [`MAX_DEPTH`], in practice one that contains itself.
+/// How many parts a value may have where a function walks all of it.
+///
+/// Parts that are shared count each time they are met: a list that holds the same list twice, thirty times
+/// over, takes little memory and has a thousand million parts.
+const MAX_PARTS: usize = 2_000_000;
+
+/// How many bytes of text a value may have where a function copies all of it.
+const MAX_TEXT: usize = 1 << 28;
+
+/// A value that a function cannot walk through, in practice one that contains itself.
 #[derive(Debug, thiserror::Error)]
-#[error("the value contains itself or nests more than {MAX_DEPTH} levels deep")]
+#[error("the value contains itself, nests more than {MAX_DEPTH} levels deep or is too large")]
 pub struct TooDeep;
+
+/// What is left of the bounds during one walk through a value.
+#[derive(Debug)]
+pub(super) struct Walk {
+    depth: usize,
+    parts: usize,
+    text: usize,
+}
+
+impl Walk {
+    pub(super) fn new() -> Walk {
+        Walk { depth: MAX_DEPTH, parts: MAX_PARTS, text: MAX_TEXT }
+    }
+
+    /// Meets a text that is copied.
+    pub(super) fn text(&mut self, length: usize) -> Result<(), TooDeep> {
+        self.text = self.text.checked_sub(length).ok_or(TooDeep)?;
+        Ok(())
+    }
+
+    /// Steps into a part. [`Walk::leave`] must follow.
+    pub(super) fn enter(&mut self) -> Result<(), TooDeep> {
+        self.parts = self.parts.checked_sub(1).ok_or(TooDeep)?;
+        self.depth = self.depth.checked_sub(1).ok_or(TooDeep)?;
+        Ok(())
+    }
+
+    /// Steps out again.
+    pub(super) fn leave(&mut self) {
+        self.depth += 1;
+    }
+}
 
 /// Returns the template value of a data tree.
 pub fn from_value(value: &Value) -> Val {
@@ -41,12 +82,12 @@ pub fn from_map(map: &crate::value::Map) -> Map {
 
 /// Returns the data tree of a template value; fails on one that contains itself.
 pub fn to_value(value: &Val) -> Result<Value, TooDeep> {
-    tree(value, MAX_DEPTH)
+    tree(value, &mut Walk::new())
 }
 
-fn tree(value: &Val, depth: usize) -> Result<Value, TooDeep> {
-    let depth = depth.checked_sub(1).ok_or(TooDeep)?;
-    Ok(match value {
+fn tree(value: &Val, walk: &mut Walk) -> Result<Value, TooDeep> {
+    walk.enter()?;
+    let tree = match value {
         Val::Nil => Value::Null,
         Val::Bool(flag) => Value::Bool(*flag),
         Val::Int(number) | Val::Int64(number) | Val::Sized(_, number) => Value::Int(*number),
@@ -55,36 +96,41 @@ fn tree(value: &Val, depth: usize) -> Result<Value, TooDeep> {
             Err(_) => Value::Uint(*number),
         },
         Val::Float(number) => Value::Float(*number),
-        Val::Str(text) => Value::Str(text.to_text().into_owned()),
+        Val::Str(text) => {
+            walk.text(text.len())?;
+            Value::Str(text.to_text().into_owned())
+        }
         Val::Bytes(bytes) => Value::Str(base64::engine::general_purpose::STANDARD.encode(bytes)),
-        Val::List(list) => tree_of_list(list, depth)?,
-        Val::Map(map) => tree_of_map(map, depth)?,
+        Val::List(list) => tree_of_list(list, walk)?,
+        Val::Map(map) => tree_of_map(map, walk)?,
         Val::Object(object) => match object.underlying() {
-            Some(inner @ (Val::Map(_) | Val::List(_))) => tree(&inner, depth)?,
+            Some(inner @ (Val::Map(_) | Val::List(_))) => tree(&inner, walk)?,
             _ => object.to_value(),
         },
-    })
+    };
+    walk.leave();
+    Ok(tree)
 }
 
 // Loops rather than iterator chains: each level of nesting costs stack.
-fn tree_of_list(list: &List, depth: usize) -> Result<Value, TooDeep> {
+fn tree_of_list(list: &List, walk: &mut Walk) -> Result<Value, TooDeep> {
     if list.is_nil() {
         return Ok(Value::Null);
     }
     let mut items = Vec::with_capacity(list.len());
     for item in list.iter() {
-        items.push(tree(item, depth)?);
+        items.push(tree(item, walk)?);
     }
     Ok(Value::List(items))
 }
 
-fn tree_of_map(map: &Map, depth: usize) -> Result<Value, TooDeep> {
+fn tree_of_map(map: &Map, walk: &mut Walk) -> Result<Value, TooDeep> {
     if map.is_nil() {
         return Ok(Value::Null);
     }
     let mut members = crate::value::Map::new();
     for (key, item) in map.borrow().iter() {
-        members.insert(key.to_text().into_owned(), tree(item, depth)?);
+        members.insert(key.to_text().into_owned(), tree(item, walk)?);
     }
     Ok(Value::Map(members))
 }

@@ -1,17 +1,17 @@
 //! `reflect.DeepEqual` and emptiness, over template values.
 
-use super::convert::{MAX_DEPTH, TooDeep};
+use super::convert::{TooDeep, Walk};
 use super::value::{List, Map, Val};
 
 /// Tells whether both are equal to Go's `reflect.DeepEqual`: also their types must be the same, so that
 /// `1` is not `1.0`, and a nil list is not an empty one.
 pub fn deep_equal(first: &Val, second: &Val) -> Result<bool, TooDeep> {
-    equal(first, second, MAX_DEPTH)
+    equal(first, second, &mut Walk::new())
 }
 
-fn equal(first: &Val, second: &Val, depth: usize) -> Result<bool, TooDeep> {
-    let depth = depth.checked_sub(1).ok_or(TooDeep)?;
-    Ok(match (first, second) {
+fn equal(first: &Val, second: &Val, walk: &mut Walk) -> Result<bool, TooDeep> {
+    walk.enter()?;
+    let answer = match (first, second) {
         (Val::Nil, Val::Nil) => true,
         (Val::Bool(first), Val::Bool(second)) => first == second,
         (Val::Int(first), Val::Int(second)) | (Val::Int64(first), Val::Int64(second)) => first == second,
@@ -23,22 +23,22 @@ fn equal(first: &Val, second: &Val, depth: usize) -> Result<bool, TooDeep> {
         }
         (Val::Float(first), Val::Float(second)) => first == second,
         (Val::Str(first), Val::Str(second)) | (Val::Bytes(first), Val::Bytes(second)) => first == second,
-        (Val::List(first), Val::List(second)) => equal_lists(first, second, depth)?,
-        (Val::Map(first), Val::Map(second)) => equal_maps(first, second, depth)?,
+        (Val::List(first), Val::List(second)) => equal_lists(first, second, walk)?,
+        (Val::Map(first), Val::Map(second)) => equal_maps(first, second, walk)?,
         (Val::Object(one), Val::Object(other)) => {
-            if one.type_name() != other.type_name() {
-                return Ok(false);
-            }
-            match (one.underlying(), other.underlying()) {
-                (Some(first), Some(second)) => equal(&first, &second, depth)?,
-                _ => one.equals(other.as_ref()),
-            }
+            one.type_name() == other.type_name()
+                && match (one.underlying(), other.underlying()) {
+                    (Some(first), Some(second)) => equal(&first, &second, walk)?,
+                    _ => one.equals(other.as_ref()),
+                }
         }
         _ => false,
-    })
+    };
+    walk.leave();
+    Ok(answer)
 }
 
-fn equal_lists(first: &List, second: &List, depth: usize) -> Result<bool, TooDeep> {
+fn equal_lists(first: &List, second: &List, walk: &mut Walk) -> Result<bool, TooDeep> {
     if first.ptr_eq(second) {
         return Ok(true);
     }
@@ -47,14 +47,14 @@ fn equal_lists(first: &List, second: &List, depth: usize) -> Result<bool, TooDee
         return Ok(false);
     }
     for (first, second) in first.iter().zip(second.iter()) {
-        if !equal(first, second, depth)? {
+        if !equal(first, second, walk)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn equal_maps(first: &Map, second: &Map, depth: usize) -> Result<bool, TooDeep> {
+fn equal_maps(first: &Map, second: &Map, walk: &mut Walk) -> Result<bool, TooDeep> {
     if first.ptr_eq(second) {
         return Ok(true);
     }
@@ -63,7 +63,7 @@ fn equal_maps(first: &Map, second: &Map, depth: usize) -> Result<bool, TooDeep> 
         return Ok(false);
     }
     for ((first_key, first), (second_key, second)) in first.borrow().iter().zip(second.borrow().iter()) {
-        if first_key != second_key || !equal(first, second, depth)? {
+        if first_key != second_key || !equal(first, second, walk)? {
             return Ok(false);
         }
     }

@@ -194,10 +194,39 @@ fn endless_templates_end_with_an_error() {
         ("{{range 5000}}0123456789{{end}}", "more output than is allowed"),
         ("{{define `x`}}{{template `x`}}{{end}}{{template `x`}}", "too deeply"),
         ("{{define `x`}}{{include `x` .}}{{end}}{{include `x` .}}", "too deeply"),
+        ("{{$x := `x`}}{{range until 99}}{{$x = print $x $x}}{{end}}", "more output than is allowed"),
+        ("{{$x := list 1}}{{range until 99}}{{$x = concat $x $x}}{{end}}", "more output than is allowed"),
     ] {
         let text = refused(template, limits);
         assert!(text.contains(error), "{template}: {text}");
     }
+}
+
+#[test]
+fn values_that_contain_themselves_are_refused() {
+    let endless = "{{$x := dict}}{{$_ := set $x `x` $x}}";
+    let doubled = "{{$x := dict `a` 1}}{{range until 99}}{{$x = dict `a` $x `b` $x}}{{end}}";
+    on_large_stack(STACK, || {
+        for value in [endless, doubled] {
+            for action in [
+                "{{$x}}",
+                "{{printf `%d` $x}}",
+                "{{mustToJson $x}}",
+                "{{mustToYaml $x}}",
+                "{{deepCopy $x}}",
+                "{{deepEqual $x (deepCopy $x)}}",
+                "{{mustToToml $x}}",
+            ] {
+                if value == doubled && action.len() > 10 && !action.contains("deepCopy $x}}") {
+                    // The bound on the number of parts takes its time; two functions show that it holds.
+                    continue;
+                }
+                let text = refused(&format!("{value}{action}"), Limits::default());
+                assert!(text.contains("contains itself"), "{action}: {text}");
+            }
+        }
+    })
+    .unwrap();
 }
 
 #[test]

@@ -8,6 +8,12 @@ use crate::template::text::Str;
 use crate::template::types::{Kind, Type};
 use crate::template::value::{List, Map, Method, Object, Val};
 
+/// The longest text that a function may return.
+const MAX_TEXT: usize = 1 << 28;
+
+/// The longest list that a function may return.
+const MAX_ITEMS: usize = 1 << 24;
+
 /// What is called: parameters for the checks, and a name for error texts.
 struct Callee<'c> {
     name: &'c str,
@@ -131,10 +137,24 @@ impl Context<'_> {
         if let (Some(last), Some(value)) = (last, values.last_mut()) {
             *value = self.validate(frame, Operand::plain(last), param(callee, count - 1))?;
         }
-        match code(self, values) {
+        match code(self, values).and_then(|value| self.check_size(value)) {
             Ok(value) => Ok(Operand::plain(value)),
             Err(error) => Err(self.call_error(frame, node, callee.name, error)),
         }
+    }
+
+    /// Counts what a function built, so that a value which is doubled again and again meets a bound.
+    fn check_size(&mut self, value: Val) -> Result<Val, FuncError> {
+        let (size, bound) = match &value {
+            Val::Str(text) => (text.len(), MAX_TEXT),
+            Val::List(list) => (list.len(), MAX_ITEMS),
+            _ => return Ok(value),
+        };
+        if size > bound {
+            return Err(FuncError::new("the value becomes larger than is allowed"));
+        }
+        self.charge(size)?;
+        Ok(value)
     }
 
     #[cold]

@@ -5,7 +5,7 @@ use crate::go::strconv::{
     can_backquote, format_float, quote, quote_rune, quote_rune_to_ascii, quote_to_ascii,
 };
 use crate::go::utf8::{rune_count, runes};
-use crate::template::convert::{MAX_DEPTH, TooDeep};
+use crate::template::convert::Walk;
 use crate::template::text::Str;
 use crate::template::types::Kind;
 use crate::template::value::{List, Map, Object, Val};
@@ -24,6 +24,7 @@ pub(super) struct Printer<'o> {
     pub(super) precision: Option<usize>,
     /// Inside the text for a bad verb, methods are not called.
     erroring: bool,
+    walk: Walk,
 }
 
 impl<'o> Printer<'o> {
@@ -40,6 +41,7 @@ impl<'o> Printer<'o> {
             width: None,
             precision: None,
             erroring: false,
+            walk: Walk::new(),
         }
     }
 
@@ -119,9 +121,13 @@ impl<'o> Printer<'o> {
     }
 
     fn value(&mut self, value: &Val, verb: char, depth: usize) -> Printed {
-        if depth > MAX_DEPTH {
-            return Err(TooDeep);
-        }
+        self.walk.enter()?;
+        self.part(value, verb, depth)?;
+        self.walk.leave();
+        Ok(())
+    }
+
+    fn part(&mut self, value: &Val, verb: char, depth: usize) -> Printed {
         match value {
             Val::Nil => {
                 // An element of an interface type.
@@ -144,7 +150,10 @@ impl<'o> Printer<'o> {
             }
             Val::Uint(_, number) => self.integer(value, verb, *number, false, false),
             Val::Float(number) => self.float(value, verb, *number),
-            Val::Str(text) => self.text(value, verb, text),
+            Val::Str(text) => {
+                self.walk.text(text.len())?;
+                self.text(value, verb, text)
+            }
             Val::Bytes(bytes) => self.bytes(value, verb, bytes, depth),
             Val::List(list) => self.list(list, verb, depth),
             Val::Map(map) => self.map(map, verb, depth),

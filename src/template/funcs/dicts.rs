@@ -3,7 +3,7 @@
 //! Maps are shared: `set`, `unset` and the merges change the map they are given and return that same map.
 
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, map, text};
-use crate::template::convert::{MAX_DEPTH, TooDeep};
+use crate::template::convert::{TooDeep, Walk};
 use crate::template::fmt::strval;
 use crate::template::text::Str;
 use crate::template::types::Type;
@@ -122,30 +122,32 @@ fn dig(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
 fn copy(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
     match any(args, 0) {
         Val::Nil => Err(FuncError::new("reflect: call of reflect.Value.Type on zero Value")),
-        value => Ok(deep_copy(value, MAX_DEPTH)?),
+        value => Ok(deep_copy(value, &mut Walk::new())?),
     }
 }
 
 /// Returns a copy that shares no map or list with the original.
-fn deep_copy(value: &Val, depth: usize) -> Result<Val, TooDeep> {
-    let depth = depth.checked_sub(1).ok_or(TooDeep)?;
-    Ok(match value {
+fn deep_copy(value: &Val, walk: &mut Walk) -> Result<Val, TooDeep> {
+    walk.enter()?;
+    let copy = match value {
         Val::List(list) if !list.is_nil() => {
             let mut items = Vec::with_capacity(list.len());
             for item in list.iter() {
-                items.push(deep_copy(item, depth)?);
+                items.push(deep_copy(item, walk)?);
             }
             Val::List(List::of(list.element(), items))
         }
         Val::Map(map) if !map.is_nil() => {
             let mut entries = Entries::new();
             for (key, item) in map.borrow().iter() {
-                entries.insert(key.clone(), deep_copy(item, depth)?);
+                entries.insert(key.clone(), deep_copy(item, walk)?);
             }
             Val::Map(Map::of(map.element(), entries))
         }
         other => other.clone(),
-    })
+    };
+    walk.leave();
+    Ok(copy)
 }
 
 fn merge_all(args: &[Val], overwrite: bool) -> FuncResult {
@@ -155,19 +157,18 @@ fn merge_all(args: &[Val], overwrite: bool) -> FuncResult {
         if target.is_nil() && !source.is_nil() {
             target = Map::new();
         }
-        merge(&target, &source, overwrite, MAX_DEPTH)?;
+        merge(&target, &source, overwrite, &mut Walk::new())?;
     }
     Ok(Val::Map(target))
 }
 
 /// Merges `source` into `target`. Without `overwrite` only what is missing or empty in `target` is taken.
 /// Values are taken by reference; maps on both sides are merged in place.
-fn merge(target: &Map, source: &Map, overwrite: bool, depth: usize) -> Result<(), FuncError> {
-    let depth = depth.checked_sub(1).ok_or(TooDeep)?;
-    if target.ptr_eq(source) {
-        return Ok(());
-    }
-    for (key, new) in source.entries() {
+fn merge(target: &Map, source: &Map, overwrite: bool, walk: &mut Walk) -> Result<(), FuncError> {
+    walk.enter()?;
+    // A map merged into itself stays as it is.
+    let entries = if target.ptr_eq(source) { Vec::new() } else { source.entries() };
+    for (key, new) in entries {
         let old = target.get(&key);
         if new.is_nil() {
             if overwrite {
@@ -176,7 +177,7 @@ fn merge(target: &Map, source: &Map, overwrite: bool, depth: usize) -> Result<()
             continue;
         }
         if let (Some(old), Some(new)) = (old.as_ref().and_then(Val::to_map), new.to_map()) {
-            merge(&old, &new, overwrite, depth)?;
+            merge(&old, &new, overwrite, walk)?;
         }
         let both_maps = old.as_ref().is_some_and(|old| old.to_map().is_some()) && new.to_map().is_some();
         let is_taken = match &old {
@@ -187,6 +188,7 @@ fn merge(target: &Map, source: &Map, overwrite: bool, depth: usize) -> Result<()
             insert(target, key, new)?;
         }
     }
+    walk.leave();
     Ok(())
 }
 

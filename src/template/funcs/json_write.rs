@@ -4,7 +4,7 @@
 //! to be one: Go writes it as the escape `\ufffd`, and a U+FFFD that was really there as itself.
 
 use crate::template::call::FuncError;
-use crate::template::convert::{MAX_DEPTH, TooDeep};
+use crate::template::convert::Walk;
 use crate::template::value::{List, Map, Val};
 use crate::value::Value;
 use crate::value::json::{self, Escape};
@@ -15,22 +15,26 @@ use crate::value::json::{self, Escape};
 /// Not-a-number and infinities; a value that contains itself.
 pub(super) fn to_json(value: &Val, escape: Escape) -> Result<String, FuncError> {
     let mut out = String::new();
-    write(&mut out, value, escape, MAX_DEPTH)?;
+    write(&mut out, value, escape, &mut Walk::new())?;
     Ok(out)
 }
 
-fn write(out: &mut String, value: &Val, escape: Escape, depth: usize) -> Result<(), FuncError> {
-    let depth = depth.checked_sub(1).ok_or(TooDeep)?;
+fn write(out: &mut String, value: &Val, escape: Escape, walk: &mut Walk) -> Result<(), FuncError> {
+    walk.enter()?;
     match value {
-        Val::Str(text) => string(out, text, escape),
-        Val::List(list) => return write_list(out, list, escape, depth),
-        Val::Map(map) => return write_map(out, map, escape, depth),
+        Val::Str(text) => {
+            walk.text(text.len())?;
+            string(out, text, escape);
+        }
+        Val::List(list) => write_list(out, list, escape, walk)?,
+        Val::Map(map) => write_map(out, map, escape, walk)?,
         Val::Object(object) => match object.underlying() {
-            Some(inner @ (Val::List(_) | Val::Map(_))) => return write(out, &inner, escape, depth),
+            Some(inner @ (Val::List(_) | Val::Map(_))) => write(out, &inner, escape, walk)?,
             _ => tree(out, &object.to_value(), escape)?,
         },
         simple => tree(out, &crate::template::convert::to_value(simple)?, escape)?,
     }
+    walk.leave();
     Ok(())
 }
 
@@ -40,7 +44,7 @@ fn tree(out: &mut String, value: &Value, escape: Escape) -> Result<(), FuncError
     Ok(())
 }
 
-fn write_list(out: &mut String, list: &List, escape: Escape, depth: usize) -> Result<(), FuncError> {
+fn write_list(out: &mut String, list: &List, escape: Escape, walk: &mut Walk) -> Result<(), FuncError> {
     if list.is_nil() {
         out.push_str("null");
         return Ok(());
@@ -50,13 +54,13 @@ fn write_list(out: &mut String, list: &List, escape: Escape, depth: usize) -> Re
         if index > 0 {
             out.push(',');
         }
-        write(out, item, escape, depth)?;
+        write(out, item, escape, walk)?;
     }
     out.push(']');
     Ok(())
 }
 
-fn write_map(out: &mut String, map: &Map, escape: Escape, depth: usize) -> Result<(), FuncError> {
+fn write_map(out: &mut String, map: &Map, escape: Escape, walk: &mut Walk) -> Result<(), FuncError> {
     if map.is_nil() {
         out.push_str("null");
         return Ok(());
@@ -68,7 +72,7 @@ fn write_map(out: &mut String, map: &Map, escape: Escape, depth: usize) -> Resul
         }
         string(out, key, escape);
         out.push(':');
-        write(out, item, escape, depth)?;
+        write(out, item, escape, walk)?;
     }
     out.push('}');
     Ok(())
