@@ -205,25 +205,21 @@ fn endless_templates_end_with_an_error() {
 #[test]
 fn values_that_contain_themselves_are_refused() {
     let endless = "{{$x := dict}}{{$_ := set $x `x` $x}}";
+    // Little memory, but more parts than anyone can walk through.
     let doubled = "{{$x := dict `a` 1}}{{range until 99}}{{$x = dict `a` $x `b` $x}}{{end}}";
     on_large_stack(STACK, || {
-        for value in [endless, doubled] {
-            for action in [
-                "{{$x}}",
-                "{{printf `%d` $x}}",
-                "{{mustToJson $x}}",
-                "{{mustToYaml $x}}",
-                "{{deepCopy $x}}",
-                "{{deepEqual $x (deepCopy $x)}}",
-                "{{mustToToml $x}}",
-            ] {
-                if value == doubled && action.len() > 10 && !action.contains("deepCopy $x}}") {
-                    // The bound on the number of parts takes its time; two functions show that it holds.
-                    continue;
-                }
-                let text = refused(&format!("{value}{action}"), Limits::default());
-                assert!(text.contains("contains itself"), "{action}: {text}");
-            }
+        for (value, action) in [
+            (endless, "{{$x}}"),
+            (endless, "{{printf `%d` $x}}"),
+            (endless, "{{mustToJson $x}}"),
+            (endless, "{{mustToYaml $x}}"),
+            (endless, "{{deepCopy $x}}"),
+            (endless, "{{deepEqual $x (deepCopy $x)}}"),
+            (endless, "{{mustToToml $x}}"),
+            (doubled, "{{mustToJson $x}}"),
+        ] {
+            let text = refused(&format!("{value}{action}"), Limits::default());
+            assert!(text.contains("contains itself"), "{action}: {text}");
         }
     })
     .unwrap();
