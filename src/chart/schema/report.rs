@@ -18,7 +18,18 @@ struct Finding {
     at: String,
     text: String,
     causes: Vec<Finding>,
+    /// It only holds together what one subschema says.
+    is_group: bool,
 }
+
+impl Finding {
+    fn new(at: &str, text: impl Into<String>, causes: Vec<Finding>) -> Self {
+        Self { at: at.to_owned(), text: text.into(), causes, is_group: false }
+    }
+}
+
+/// What stands over several findings of one subschema.
+const GROUP: &str = "validation failed";
 
 /// A finding of the checker on its way down the tree: what is left of its paths.
 struct Pending<'e, 'a> {
@@ -30,7 +41,10 @@ struct Pending<'e, 'a> {
 /// Returns the report, a line for each finding.
 pub(super) fn text(errors: &[ValidationError<'_>]) -> String {
     let mut lines = Vec::new();
-    for finding in subschema(pending(errors, 0, 0), "") {
+    let whole = one(subschema(pending(errors, 0, 0), ""), "");
+    // The outermost group has no line of its own, wherever it is.
+    let findings = if whole.is_group { whole.causes } else { vec![whole] };
+    for finding in findings {
         write(&finding, 0, &mut lines);
     }
     lines.concat()
@@ -62,6 +76,13 @@ fn pending<'e, 'a>(
 
 /// Returns what one subschema has to say of the value at `at`, keyword by keyword.
 fn subschema(mut pending: Vec<Pending<'_, '_>>, at: &str) -> Vec<Finding> {
+    // The first of these that fails is all that the library says.
+    for keyword in ["type", "const", "enum", "format"] {
+        let is_it = |pending: &Pending<'_, '_>| pending.keywords.len() == 1 && pending.keywords[0] == keyword;
+        if let Some(found) = pending.iter().find(|pending| is_it(pending)) {
+            return vec![leaf(found, at)];
+        }
+    }
     // In the order in which the library looks at keywords; it goes through properties in no order at all.
     pending.sort_by_key(|pending| rank(pending.keywords.front().map_or("", String::as_str)));
     let mut findings: Vec<Finding> = Vec::new();
@@ -107,15 +128,16 @@ fn subschema(mut pending: Vec<Pending<'_, '_>>, at: &str) -> Vec<Finding> {
         }
         rest = others;
         let at: String = place.iter().fold(at.to_owned(), |at, step| format!("{at}/{}", escape(step)));
-        if all_branches {
-            findings.push(Finding {
-                text: "'allOf' failed".to_owned(),
-                causes: by_branch(group, &branches, &at),
-                at,
-            });
+        let found = if all_branches {
+            let branches = by_branch(group, &branches, &at);
+            Finding::new(&at, "'allOf' failed", branches)
         } else {
-            findings.push(one(subschema(group, &at), &at));
-        }
+            let found = one(subschema(group, &at), &at);
+            // A reference takes the place of the group behind it, even of one further down.
+            let is_reference = keyword.starts_with('$') && found.is_group;
+            if is_reference { Finding::new(&at, GROUP, found.causes) } else { found }
+        };
+        findings.push(found);
     }
     findings
 }
@@ -138,7 +160,7 @@ fn one(mut findings: Vec<Finding>, at: &str) -> Finding {
         Some(only) if findings.is_empty() => only,
         last => {
             findings.extend(last);
-            Finding { at: at.to_owned(), text: "validation failed".to_owned(), causes: findings }
+            Finding { is_group: true, ..Finding::new(at, GROUP, findings) }
         }
     }
 }
@@ -194,11 +216,7 @@ fn missing(leaves: &[Pending<'_, '_>], at: &str) -> Finding {
         _ => None,
     });
     let names: Vec<_> = names.collect();
-    Finding {
-        at: at.to_owned(),
-        text: format!("missing properties {}", names.join(", ")),
-        causes: Vec::new(),
-    }
+    Finding::new(at, format!("missing properties {}", names.join(", ")), Vec::new())
 }
 
 fn leaf(pending: &Pending<'_, '_>, at: &str) -> Finding {
@@ -269,7 +287,7 @@ fn leaf(pending: &Pending<'_, '_>, at: &str) -> Finding {
         }
         _ => error.to_string(),
     };
-    Finding { at: at.to_owned(), text, causes }
+    Finding::new(at, text, causes)
 }
 
 /// Returns one finding for each branch of an `anyOf` or `oneOf`.

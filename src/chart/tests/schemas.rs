@@ -28,6 +28,7 @@ fn findings_have_helms_words() {
     check(&of(r#"{"type": "integer"}"#), "i: 1.0", "");
     check(&of(r#"{"type": "integer"}"#), "i: text", "- at '/i': got string, want integer\n");
     check(&of(r#"{"type": ["string", "null"]}"#), "i: 1", "- at '/i': got number, want null or string\n");
+    check(&of(r#"{"type": "string", "enum": ["a"]}"#), "i: 1", "- at '/i': got number, want string\n");
     check(&of(r#"{"minimum": 70000}"#), "i: -5", "- at '/i': minimum: got -5, want 70,000\n");
     check(&of(r#"{"minLength": 3}"#), "i: ''", "- at '/i': minLength: got 0, want 3\n");
     check(&of(r#"{"pattern": "^a'$"}"#), "i: b", "- at '/i': 'b' does not match pattern '^a\\'$'\n");
@@ -58,7 +59,12 @@ fn several_findings_of_one_subschema_stand_together() {
     check(
         r#"{"properties": {"o": {"required": ["b"], "properties": {"a": {"type": "string"}}}}}"#,
         "o: {a: 1}",
-        "- at '/o': validation failed\n  - at '/o': missing property 'b'\n  - at '/o/a': got number, want string\n",
+        "- at '/o': missing property 'b'\n- at '/o/a': got number, want string\n",
+    );
+    check(
+        r#"{"required": ["x"], "properties": {"o": {"required": ["b"], "properties": {"a": {"type": "string"}}}}}"#,
+        "o: {a: 1}",
+        "- at '': missing property 'x'\n- at '/o': validation failed\n  - at '/o': missing property 'b'\n  - at '/o/a': got number, want string\n",
     );
     check(
         r##"{"$defs": {"s": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/s"}}}"##,
