@@ -171,6 +171,19 @@ fn what_one_file_sets_is_seen_by_later_files_of_all_charts() {
 }
 
 #[test]
+fn a_deep_copy_of_everything_shares_no_values() {
+    check(
+        "{{ $copy := deepCopy . }}{{ $_ := set $copy.Values \"a\" 2 }}{{ $_ = set $copy.Values.t \"b\" 3 }}\
+         {{ .Values.a }} {{ .Values.t.b.c }} {{ $copy.Values.a }} {{ $copy.Values.t.b }} {{ typeOf $copy.Values }}",
+        "1 text 2 3 common.Values",
+    );
+    check(
+        "{{ $_ := set .Values \"old\" (deepCopy .Values) }}{{ .Values.old | toJson }}",
+        "{\"a\":1,\"t\":{\"b\":{\"c\":\"text\"}}}",
+    );
+}
+
+#[test]
 fn library_charts_and_switched_off_charts_render_nothing() {
     let chart = chart(&[
         (

@@ -455,6 +455,12 @@ pub trait Object: Any + fmt::Debug {
         None
     }
 
+    /// Returns a value of the same named type around another map, for a copy that shares nothing. A type that is
+    /// not a map, or whose map never changes, gives nothing.
+    fn around(&self, _inner: Map) -> Option<Val> {
+        None
+    }
+
     /// Returns what an action prints when it may use methods of the pointer to the value; otherwise as
     /// [`Object::formatted`].
     fn printed(&self) -> Option<String> {

@@ -30,6 +30,10 @@ impl Object for Values {
         Some(Val::Map(self.0.clone()))
     }
 
+    fn around(&self, inner: Map) -> Option<Val> {
+        Some(Values::val(inner))
+    }
+
     fn method(&self, name: &str) -> Option<&'static Method> {
         METHODS.iter().find(|method| method.name == name)
     }

@@ -144,6 +144,13 @@ fn deep_copy(value: &Val, walk: &mut Walk) -> Result<Val, TooDeep> {
             }
             Val::Map(Map::of(map.element(), entries))
         }
+        Val::Object(object) => match object.underlying() {
+            Some(inner @ Val::Map(_)) => {
+                let inner = deep_copy(&inner, walk)?.to_map();
+                inner.and_then(|inner| object.around(inner)).unwrap_or_else(|| value.clone())
+            }
+            _ => value.clone(),
+        },
         other => other.clone(),
     };
     walk.leave();
