@@ -8,10 +8,12 @@
 )]
 
 mod bad_input;
+mod corpus;
 mod credentials;
 mod dsf;
 mod examples;
 mod releases;
+mod render;
 mod server;
 mod support;
 mod template;

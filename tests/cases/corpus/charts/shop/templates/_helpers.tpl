@@ -1,0 +1,7 @@
+{{- define "shop.labels" -}}
+app: {{ .Chart.Name }}
+release: {{ .Release.Name | quote }}
+{{- with .Values.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
