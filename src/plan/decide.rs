@@ -240,7 +240,7 @@ impl<'a> Draft<'a> {
             kind,
             record: records::next(input, &wanted.release, history, content, kind),
             labels: records::labels(input, &self.key, previous),
-            superseded: deployed_records(history),
+            superseded: superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
             applies,
@@ -486,9 +486,20 @@ fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {
     needs.into_iter().any(|need| need.release == *key && need.when == NeedWhen::Ready)
 }
 
-fn deployed_records(history: &History) -> Vec<Record> {
-    let deployed = history.records().iter().filter(|record| record.release.info.status == Status::Deployed);
-    deployed.cloned().collect()
+/// Returns the records that a new revision replaces: those that say deployed, and the one that an uninstall left at
+/// the end, with the words that Helm puts there (`pkg/action/install.go`, `replaceRelease`).
+fn superseded(history: &History) -> Vec<Record> {
+    let latest = history.latest().map(|latest| latest.release.version);
+    let records = history.records().iter().filter_map(|record| match record.release.info.status {
+        Status::Deployed => Some(record.clone()),
+        Status::Uninstalled if Some(record.release.version) == latest => {
+            let mut record = record.clone();
+            "superseded by new release".clone_into(&mut record.release.info.description);
+            Some(record)
+        }
+        _ => None,
+    });
+    records.collect()
 }
 
 /// Removals come last, in reverse order: what others needed goes after them.
