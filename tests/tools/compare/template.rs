@@ -1,0 +1,129 @@
+//! `statectl template` against `helm template`, byte for byte.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::cases::Case;
+use crate::{Options, Outcome, first_difference};
+
+/// What a program printed, and its exit code.
+struct Printed {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Renders a case with both programs.
+///
+/// What comes out differently each time Helm runs is compared as far as it does not: document by document.
+pub(crate) fn compare(options: &Options, case: &Case) -> Outcome {
+    let helm = match template(&options.helm, options, case) {
+        Ok(printed) => printed,
+        Err(message) => return Outcome::Skipped(message),
+    };
+    let ours = match template(&options.statectl, options, case) {
+        Ok(printed) => printed,
+        Err(message) => return Outcome::Skipped(message),
+    };
+    match (helm.code, ours.code) {
+        (Some(0), Some(0)) if helm.stdout == ours.stdout => Outcome::Same("byte for byte"),
+        (Some(0), Some(0)) => with_random_parts(options, case, &helm.stdout, &ours.stdout),
+        (Some(a), Some(b)) if a == b => Outcome::Same("both fail, with the same exit code"),
+        (Some(0), _) => Outcome::Different {
+            cause: "only statectl fails".to_owned(),
+            example: ours.stderr.trim().to_owned(),
+        },
+        (_, Some(0)) => {
+            Outcome::Different { cause: "only helm fails".to_owned(), example: helm.stderr.trim().to_owned() }
+        }
+        (a, b) => Outcome::Different {
+            cause: format!("exit codes {a:?} and {b:?}"),
+            example: format!("helm: {}\nstatectl: {}", helm.stderr.trim(), ours.stderr.trim()),
+        },
+    }
+}
+
+fn template(program: &Path, options: &Options, case: &Case) -> Result<Printed, String> {
+    let mut command = Command::new(program);
+    command.arg("template").arg(&case.release).arg(&case.chart).args(["-n", &case.namespace]);
+    if let Some(values) = &case.values {
+        command.arg("-f").arg(values);
+    }
+    if case.is_upgrade {
+        command.arg("--is-upgrade");
+    }
+    if let Some(version) = &case.kube_version {
+        command.args(["--kube-version", version]);
+    }
+    for version in &case.api_versions {
+        command.args(["--api-versions", version]);
+    }
+    let output = command.args(&options.flags).output();
+    let output = output.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+    Ok(Printed {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn with_random_parts(options: &Options, case: &Case, helm: &str, ours: &str) -> Outcome {
+    let different = |cause: &str, helm: &str, ours: &str| Outcome::Different {
+        cause: cause.to_owned(),
+        example: first_difference(helm, ours),
+    };
+    let again = match template(&options.helm, options, case) {
+        Ok(printed) => printed.stdout,
+        Err(message) => return Outcome::Skipped(message),
+    };
+    let (mut helm_documents, mut again, mut our_documents) =
+        (documents(helm), documents(&again), documents(ours));
+    if helm_documents == again {
+        helm_documents.sort_unstable();
+        our_documents.sort_unstable();
+        let cause = if helm_documents == our_documents {
+            "the order"
+        } else if squeezed(helm) == squeezed(ours) {
+            "white space"
+        } else {
+            "the text"
+        };
+        return different(cause, helm, ours);
+    }
+    let mut why = "byte for byte, but for what Helm makes anew each time";
+    if heads(&helm_documents) != heads(&again) {
+        why = "as Helm, which puts them in another order each time";
+        for documents in [&mut helm_documents, &mut again, &mut our_documents] {
+            documents.sort_unstable();
+        }
+    }
+    if heads(&helm_documents) != heads(&our_documents) {
+        let text = |documents: &[&str]| heads(documents).join("\n");
+        return different("the objects", &text(&helm_documents), &text(&our_documents));
+    }
+    for ((helm, again), ours) in helm_documents.iter().zip(&again).zip(&our_documents) {
+        if helm == again && helm != ours {
+            return different("the text", helm, ours);
+        }
+    }
+    Outcome::Same(why)
+}
+
+fn documents(text: &str) -> Vec<&str> {
+    text.split("\n---\n").collect()
+}
+
+/// Returns what tells a document from others: its source, kind and name.
+fn heads(documents: &[&str]) -> Vec<String> {
+    let head = |document: &&str| {
+        let wanted = |line: &&str| {
+            line.starts_with("# Source: ") || line.starts_with("kind:") || line.starts_with("  name:")
+        };
+        document.lines().filter(wanted).take(3).collect::<Vec<_>>().join(" ")
+    };
+    documents.iter().map(head).collect()
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
