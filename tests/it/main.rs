@@ -12,6 +12,8 @@ mod corpus;
 mod credentials;
 mod dsf;
 mod examples;
+mod helm_template;
+mod records;
 mod releases;
 mod render;
 mod server;

@@ -1,60 +1,12 @@
 //! What happens to releases over their life, on the real API server.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use crate::support::cluster::{Cluster, cluster};
 use crate::support::repository;
+use crate::support::scene::Scene;
 use crate::support::statectl::wait;
-
-/// A desired-state file of one test, in a folder of its own.
-struct Scene {
-    cluster: &'static Cluster,
-    folder: tempfile::TempDir,
-    namespace: String,
-    context: String,
-}
-
-impl Scene {
-    fn new(test: &str) -> Self {
-        let cluster = cluster();
-        let namespace = cluster.namespace(test);
-        let folder = tempfile::tempdir().unwrap();
-        Self { cluster, folder, context: namespace.clone(), namespace }
-    }
-
-    /// Writes the file: header, namespace, and `apps` with `CHARTS` and `NS` filled in.
-    fn write(&self, apps: &str) -> PathBuf {
-        let apps = apps
-            .replace("CHARTS", repository("examples/charts").to_str().unwrap())
-            .replace("NS", &self.namespace);
-        let text = format!("context = \"{}\"\n[namespaces.{}]\n{apps}", self.context, self.namespace);
-        let path = self.folder.path().join("state.toml");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn plan(&self, file: &Path) -> Json {
-        let output = self.cluster.statectl(["plan", file.to_str().unwrap(), "-o", "json"]);
-        output.json()
-    }
-
-    fn release<'a>(&self, plan: &'a Json, name: &str) -> &'a Json {
-        let releases = plan["releases"].as_array().unwrap();
-        releases
-            .iter()
-            .find(|release| release["name"] == name)
-            .unwrap_or_else(|| panic!("{name} is planned: {plan}"))
-    }
-
-    fn helm_status(&self, name: &str) -> (String, u64) {
-        let text = self.cluster.tool("helm4", &["status", name, "-n", &self.namespace, "-o", "json"]);
-        let status: Json = serde_json::from_str(&text).unwrap();
-        (status["info"]["status"].as_str().unwrap().to_owned(), status["version"].as_u64().unwrap())
-    }
-}
 
 fn codes(release: &Json) -> Vec<&str> {
     release["reasons"].as_array().unwrap().iter().map(|reason| reason["code"].as_str().unwrap()).collect()

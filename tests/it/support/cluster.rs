@@ -52,7 +52,7 @@ fn start() -> Cluster {
 }
 
 /// Puts real Helm in place and returns the folder with `helm3`, `helm4` and `kubectl`.
-fn tools() -> &'static PathBuf {
+pub(crate) fn tools() -> &'static PathBuf {
     static TOOLS: OnceLock<PathBuf> = OnceLock::new();
     TOOLS.get_or_init(|| {
         let output = Command::new(repository("scripts/tools"))

@@ -1,7 +1,9 @@
 //! What the integration tests share: the binary, the cluster, real Helm.
 
 pub(crate) mod cluster;
+pub(crate) mod scene;
 pub(crate) mod statectl;
+pub(crate) mod stored;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,55 @@
+//! A desired-state file and a namespace of one test.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::cluster::{Cluster, cluster};
+use super::repository;
+
+/// A desired-state file of one test, in a folder of its own.
+pub(crate) struct Scene {
+    pub(crate) cluster: &'static Cluster,
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) namespace: String,
+    context: String,
+}
+
+impl Scene {
+    pub(crate) fn new(test: &str) -> Self {
+        let cluster = cluster();
+        let namespace = cluster.namespace(test);
+        let folder = tempfile::tempdir().unwrap();
+        Self { cluster, folder, context: namespace.clone(), namespace }
+    }
+
+    /// Writes the file: header, namespace, and `apps` with `CHARTS` and `NS` filled in.
+    pub(crate) fn write(&self, apps: &str) -> PathBuf {
+        let apps = apps
+            .replace("CHARTS", repository("examples/charts").to_str().unwrap())
+            .replace("NS", &self.namespace);
+        let text = format!("context = \"{}\"\n[namespaces.{}]\n{apps}", self.context, self.namespace);
+        let path = self.folder.path().join("state.toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn plan(&self, file: &Path) -> Json {
+        let output = self.cluster.statectl(["plan", file.to_str().unwrap(), "-o", "json"]);
+        output.json()
+    }
+
+    pub(crate) fn release<'a>(&self, plan: &'a Json, name: &str) -> &'a Json {
+        let releases = plan["releases"].as_array().unwrap();
+        releases
+            .iter()
+            .find(|release| release["name"] == name)
+            .unwrap_or_else(|| panic!("{name} is planned: {plan}"))
+    }
+
+    pub(crate) fn helm_status(&self, name: &str) -> (String, u64) {
+        let text = self.cluster.tool("helm4", &["status", name, "-n", &self.namespace, "-o", "json"]);
+        let status: Json = serde_json::from_str(&text).unwrap();
+        (status["info"]["status"].as_str().unwrap().to_owned(), status["version"].as_u64().unwrap())
+    }
+}
