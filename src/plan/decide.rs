@@ -209,6 +209,7 @@ impl<'a> Draft<'a> {
             crd_steps.extend(judged.apply);
         }
         for judged in objects {
+            let judged = if reasons.is_empty() { judged } else { judged.in_a_changing_release() };
             plans.push(judged.plan);
             applies.extend(judged.apply);
         }
@@ -385,6 +386,18 @@ fn release_reasons(history: &History, previous: Option<&Record>, content: &Conte
     reasons
 }
 
+/// How the recorded form of an object compares with the desired one.
+enum Recorded {
+    /// There is no record to compare with.
+    Nothing,
+    /// The record does not have the object.
+    Missing,
+    /// Both are the same.
+    Same,
+    /// They differ.
+    Different,
+}
+
 /// Reasons that lie in the objects. An object whose recorded form is the desired one, and that would change
 /// all the same, was changed in the cluster.
 fn object_reasons(
@@ -395,31 +408,36 @@ fn object_reasons(
 ) -> Vec<Reason> {
     let recorded = baseline.map(|record| records::manifest_objects(&record.release.manifest));
     let desired = records::manifest_objects(&content.manifest);
-    let same_as_recorded = |judged: &Judged| {
-        recorded.as_ref().is_some_and(|recorded| {
-            let id = records::ManifestId::of_key(&judged.plan.key);
-            let find = |all: &[(records::ManifestId, serde_json::Value)]| {
-                all.iter().find(|(other, _)| other.matches(&id)).map(|(_, object)| object.clone())
-            };
-            find(recorded).is_some_and(|object| Some(object) == find(&desired))
-        })
+    let find = |all: &[(records::ManifestId, serde_json::Value)], judged: &Judged| {
+        let id = records::ManifestId::of_key(&judged.plan.key);
+        all.iter().find(|(other, _)| other.matches(&id)).map(|(_, object)| object.clone())
+    };
+    let compared = |judged: &Judged| match &recorded {
+        None => Recorded::Nothing,
+        Some(recorded) => match find(recorded, judged) {
+            None => Recorded::Missing,
+            Some(object) if Some(&object) == find(&desired, judged).as_ref() => Recorded::Same,
+            Some(_) => Recorded::Different,
+        },
     };
     let mut reasons = Vec::new();
     let (mut changed, mut added) = (0, 0);
     for judged in objects {
         let object = judged.plan.key.clone();
-        match judged.plan.action {
-            ObjectAction::None | ObjectAction::Keep | ObjectAction::Delete | ObjectAction::Blocked => {}
-            ObjectAction::Create if same_as_recorded(judged) => {
-                reasons.push(Reason::ObjectMissing { object })
-            }
-            ObjectAction::Update if same_as_recorded(judged) => {
+        match (judged.plan.action, compared(judged)) {
+            (ObjectAction::Keep | ObjectAction::Delete | ObjectAction::Blocked, _) => {}
+            (ObjectAction::None, Recorded::Same | Recorded::Nothing) => {}
+            // The cluster is as desired, but the record, and what a rollback would bring back, is not.
+            (ObjectAction::None, Recorded::Different) => changed += 1,
+            (ObjectAction::None, Recorded::Missing) => added += 1,
+            (ObjectAction::Create, Recorded::Same) => reasons.push(Reason::ObjectMissing { object }),
+            (ObjectAction::Update, Recorded::Same) => {
                 let fields = judged.plan.diff.as_ref().map(|diff| diff.paths()).unwrap_or_default();
                 reasons.push(Reason::Drifted { object, fields });
             }
-            ObjectAction::Create | ObjectAction::Adopt => added += 1,
-            ObjectAction::Update => changed += 1,
-            ObjectAction::Replace => reasons.extend(judged.plan.reasons.first().cloned()),
+            (ObjectAction::Create | ObjectAction::Adopt, _) => added += 1,
+            (ObjectAction::Update, _) => changed += 1,
+            (ObjectAction::Replace, _) => reasons.extend(judged.plan.reasons.first().cloned()),
         }
     }
     let removed = remnants.iter().filter(|judged| judged.delete.is_some()).count();

@@ -34,6 +34,9 @@ pub(super) struct Judged {
     pub(super) plan: ObjectPlan,
     pub(super) apply: Option<Apply>,
     pub(super) delete: Option<Delete>,
+    /// What is done with an object that is as desired if its release changes anyway: client-side Helm owns fields of
+    /// it, and what a chart drops of those would stay.
+    fold: Option<(ApplyMode, Reason)>,
     /// Why the release is blocked.
     pub(super) refusals: Vec<Reason>,
     pub(super) warnings: Vec<String>,
@@ -42,7 +45,19 @@ pub(super) struct Judged {
 impl Judged {
     fn new(key: &ObjectKey, action: ObjectAction, reasons: Vec<Reason>) -> Self {
         let plan = ObjectPlan { key: key.clone(), action, reasons, diff: None };
-        Self { plan, apply: None, delete: None, refusals: Vec::new(), warnings: Vec::new() }
+        Self { plan, apply: None, delete: None, fold: None, refusals: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Makes the decision that of a release that changes.
+    pub(super) fn in_a_changing_release(mut self) -> Self {
+        if let Some((mode, reason)) = self.fold.take() {
+            self.plan.action = ObjectAction::Update;
+            self.plan.reasons = vec![reason];
+            if let Some(apply) = &mut self.apply {
+                apply.mode = mode;
+            }
+        }
+        self
     }
 
     fn refused(key: &ObjectKey, reasons: Vec<Reason>) -> Self {
@@ -201,8 +216,13 @@ fn accepted(object: &ObservedObject, owner: &Owner, result: &Json, masker: Maske
     // Taking over what client-side Helm owned matters when something goes with it, or changes anyway.
     let folds = fold.as_ref().is_some_and(|(_, gone)| !gone.is_empty());
     if diff.is_empty() && !folds {
-        return Judged::new(key, ObjectAction::None, vec![Reason::Unchanged { objects: 1 }])
+        let mut judged = Judged::new(key, ObjectAction::None, vec![Reason::Unchanged { objects: 1 }])
             .applying(object, ApplyMode::Unchanged);
+        judged.fold = fold.map(|(fold, _)| {
+            let mode = ApplyMode::Update { uid, fold: Some(fold) };
+            (mode, Reason::OwnershipFolded { fields: Vec::new() })
+        });
+        return judged;
     }
     reasons.extend(taken_fields(live, &object.body));
     let action = if is_ours { ObjectAction::Update } else { ObjectAction::Adopt };

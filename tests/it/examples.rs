@@ -167,4 +167,5 @@ fn immutable_toml() {
     assert_eq!(set["spec"]["serviceName"], "ledger-v2");
     cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0).says("no changes");
     assert!(cluster.tool("helm4", &["history", "ledger", "-n", "immutable"]).contains("superseded"));
+    cluster.statectl(["destroy", path, "--yes"]).expect(0);
 }

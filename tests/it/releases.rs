@@ -111,6 +111,28 @@ set = { greeting = "one" }
     }
 }
 
+/// helm 3 owns what it sets by ordinary updates; without taking that over a field that nobody sends any more stays.
+#[test]
+fn what_client_side_helm_added_goes() {
+    let scene = Scene::new("client-side");
+    let file = scene.write("[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n");
+    let path = file.to_str().unwrap();
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    let namespace = scene.namespace.as_str();
+    let chart = repository("examples/charts/web");
+    let upgrade = ["upgrade", "web", chart.to_str().unwrap(), "-n", namespace, "--set", "podAnnotations.by=helm3"];
+    scene.cluster.tool("helm3", &upgrade);
+    let annotation = || {
+        let deployment = scene.cluster.get(namespace, "deployment", "web").unwrap();
+        deployment["spec"]["template"]["metadata"]["annotations"]["by"].clone()
+    };
+    assert_eq!(annotation(), "helm3");
+    assert_eq!(scene.release(&scene.plan(&file), "web")["action"], "upgrade");
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    assert_eq!(annotation(), Json::Null);
+    scene.cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0);
+}
+
 #[test]
 fn a_change_in_the_cluster_is_found_and_undone() {
     let scene = Scene::new("drift");
