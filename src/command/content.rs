@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::prepare::Cluster;
+use super::cluster::Cluster;
 use crate::chart::Chart;
 use crate::cluster::{ApiError, ListOptions};
 use crate::dsf::state::{Release, Values};

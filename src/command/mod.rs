@@ -2,6 +2,7 @@
 
 pub mod apply;
 mod charts;
+mod cluster;
 mod content;
 mod errors;
 mod output;

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::charts::ChartCache;
+use super::cluster::Cluster;
 use super::content::{self, Arriving, Rendered};
 use super::select::Selection;
-use crate::cluster::{self, ApiError, ConnectError, ConnectOptions, Discovery, Reader};
+use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Release};
 use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::history::{History, Status};
 use crate::host::signals::Stop;
 use crate::host::{clock, env, files, random};
-use crate::model::{ClusterIdentity, GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
 use crate::observe::{self, Histories, NamespaceMarks, Target};
 use crate::plan::{self, Content, Operation, Plan, PlanInput, Reason, Remnant, Stray, Wanted};
 
@@ -48,13 +49,6 @@ pub(super) struct Loaded {
     pub(super) notes: Vec<String>,
     /// The selected releases.
     pub(super) selected: BTreeSet<ReleaseKey>,
-}
-
-/// A cluster that answers.
-pub(super) struct Cluster {
-    pub(super) reader: Reader,
-    pub(super) discovery: Discovery,
-    pub(super) identity: ClusterIdentity,
 }
 
 impl Session {

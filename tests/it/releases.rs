@@ -120,7 +120,8 @@ fn what_client_side_helm_added_goes() {
     scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
     let namespace = scene.namespace.as_str();
     let chart = repository("examples/charts/web");
-    let upgrade = ["upgrade", "web", chart.to_str().unwrap(), "-n", namespace, "--set", "podAnnotations.by=helm3"];
+    let upgrade =
+        ["upgrade", "web", chart.to_str().unwrap(), "-n", namespace, "--set", "podAnnotations.by=helm3"];
     scene.cluster.tool("helm3", &upgrade);
     let annotation = || {
         let deployment = scene.cluster.get(namespace, "deployment", "web").unwrap();
