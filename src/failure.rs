@@ -17,6 +17,12 @@ pub enum FailureClass {
     Refused,
     /// Usage, or an error in a desired-state file (exit code 64).
     Usage,
+    /// Ended by SIGHUP (exit code 129).
+    HungUp,
+    /// Ended by SIGINT (exit code 130).
+    Interrupted,
+    /// Ended by SIGTERM (exit code 143).
+    Terminated,
 }
 
 /// An error that ends a command.

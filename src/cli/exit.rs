@@ -76,6 +76,9 @@ impl From<FailureClass> for ExitCode {
             FailureClass::NothingSelected => ExitCode::NothingSelected,
             FailureClass::Refused => ExitCode::Refused,
             FailureClass::Usage => ExitCode::Usage,
+            FailureClass::HungUp => ExitCode::HungUp,
+            FailureClass::Interrupted => ExitCode::Interrupted,
+            FailureClass::Terminated => ExitCode::Terminated,
         }
     }
 }

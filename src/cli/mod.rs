@@ -58,7 +58,7 @@ async fn run(cli: Cli) -> ExitCode {
             Err(failure) => fail(&failure),
         },
         signal = stop.insisted() => {
-            ui::message("ended at once: what was under way is finished or marked by the next run");
+            ui::message("ended at once: a release that was under way may say pending; the next plan tells");
             code_of_signal(signal)
         }
     }

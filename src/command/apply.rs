@@ -4,7 +4,7 @@ use super::output::{Format, Outputs};
 use super::{Console, Ending, Session, errors};
 use crate::cluster::Writer;
 use crate::dsf::state::OnError;
-use crate::execute::{self, Event, Outcome};
+use crate::execute::{self, Event, Outcome, Outcomes};
 use crate::failure::{Failure, FailureClass};
 use crate::plan::{Action, Operation, Plan};
 use crate::report;
@@ -32,10 +32,8 @@ pub async fn run(
         let failure = Failure::new(FailureClass::Usage, "there is no terminal to ask for consent on");
         return Err(failure.hint("add `--yes` to go ahead without a question"));
     }
-    let loaded = session.load()?;
-    let cluster = session.open(&loaded.state).await?;
     let operation = if options.destroy { Operation::Destroy } else { Operation::Reconcile };
-    let plan = session.plan(&loaded, &cluster, operation).await?;
+    let (loaded, cluster, plan) = session.planned(operation).await?;
     errors::checked(&plan)?;
     // With a machine-readable result on stdout the plan is progress.
     let style = if outputs.stdout == Format::Text { console.out } else { console.err };
@@ -49,7 +47,9 @@ pub async fn run(
     if errors::not_rendered(&plan) {
         // Nothing is written before every selected release is known: what cannot be rendered may be what the
         // others rest on.
-        ui::message("nothing was applied, because not every release could be rendered");
+        let why = "not every release could be rendered";
+        ui::message(&format!("nothing was applied, because {why}"));
+        outputs.write(|_| String::new(), || report::run_json(&plan, &left(&plan, why)))?;
         return Ok(Ending {
             changes: plan.has_changes(),
             blocked: plan.has_blocked(),
@@ -58,7 +58,8 @@ pub async fn run(
         });
     }
     if !plan.has_changes() {
-        outputs.write(|_| String::new(), || report::run_json(&plan, &settled(&plan)))?;
+        outputs
+            .write(|_| String::new(), || report::run_json(&plan, &left(&plan, "there is nothing to do")))?;
         return Ok(Ending {
             changes: false,
             blocked: plan.has_blocked(),
@@ -69,6 +70,8 @@ pub async fn run(
     if !options.yes && !agreed(session, &plan).await {
         let signal = session.stop.asked();
         ui::message("nothing was applied");
+        outputs
+            .write(|_| String::new(), || report::run_json(&plan, &left(&plan, "consent was not given")))?;
         return Ok(Ending { changes: true, blocked: plan.has_blocked(), failed: signal.is_none(), signal });
     }
     let writer = Writer::new(cluster.reader.clone());
@@ -91,16 +94,21 @@ pub async fn run(
         ui::run_view::render(&outcomes, style)
     };
     outputs.write(text, || report::run_json(&plan, &outcomes))?;
-    let failed = outcomes.values().any(Outcome::is_failure);
+    let failed = outcomes.has_failed();
     let signal = session.stop.asked();
     Ok(Ending { changes: true, blocked: plan.has_blocked(), failed: failed || unfit, signal })
 }
 
-/// What a run that had nothing to do says of each release.
-fn settled(plan: &Plan) -> std::collections::BTreeMap<crate::model::ReleaseKey, Outcome> {
-    let outcome =
-        |action: &Action| if *action == Action::Blocked { Outcome::Blocked } else { Outcome::Unchanged };
-    plan.releases.iter().map(|release| (release.key.clone(), outcome(&release.action))).collect()
+/// What a run that did nothing says of each release.
+fn left(plan: &Plan, because: &str) -> Outcomes {
+    let outcome = |action: &Action| match action {
+        Action::Blocked => Outcome::Blocked,
+        Action::None => Outcome::Unchanged,
+        _ => Outcome::Skipped { because: because.to_owned() },
+    };
+    let releases =
+        plan.releases.iter().map(|release| (release.key.clone(), outcome(&release.action))).collect();
+    Outcomes { releases, ..Outcomes::default() }
 }
 
 /// Asks on the terminal; a signal meanwhile is a no.

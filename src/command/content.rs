@@ -294,25 +294,3 @@ pub(super) fn says_keep(object: &Json) -> bool {
     let policy = object["metadata"]["annotations"][crate::model::RESOURCE_POLICY_ANNOTATION].as_str();
     policy.is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
 }
-
-/// Returns (group, kind) of the kind that a custom resource definition defines, and whether it is namespaced.
-pub(super) fn defined_kind(object: &Json) -> Option<((String, String), bool)> {
-    if object["kind"].as_str() != Some("CustomResourceDefinition") {
-        return None;
-    }
-    let spec = &object["spec"];
-    let group = spec["group"].as_str()?.to_owned();
-    let kind = spec["names"]["kind"].as_str()?.to_owned();
-    Some(((group, kind), spec["scope"].as_str() != Some("Cluster")))
-}
-
-/// The kinds that arrive in a run.
-pub(super) type Arriving = BTreeMap<(String, String), bool>;
-
-/// Returns every kind that the releases of a run define.
-pub(super) fn arriving<'a>(rendered: impl Iterator<Item = &'a Rendered>) -> Arriving {
-    rendered
-        .flat_map(|rendered| rendered.crds.iter().chain(&rendered.objects))
-        .filter_map(defined_kind)
-        .collect()
-}

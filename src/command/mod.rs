@@ -1,6 +1,7 @@
 //! The verbs, one file each: resolve, observe, plan, show, execute, report.
 
 pub mod apply;
+mod arrivals;
 mod charts;
 mod cluster;
 mod content;

@@ -14,10 +14,8 @@ pub async fn run(
     outputs: &Outputs,
     destroy: bool,
 ) -> Result<Ending, Failure> {
-    let loaded = session.load()?;
-    let cluster = session.open(&loaded.state).await?;
     let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
-    let plan = session.plan(&loaded, &cluster, operation).await?;
+    let (_, _, plan) = session.planned(operation).await?;
     errors::checked(&plan)?;
     let next = next_command(session, operation);
     let text = |terminal: bool| {

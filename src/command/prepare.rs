@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use super::arrivals::Arrivals;
 use super::charts::ChartCache;
 use super::cluster::Cluster;
-use super::content::{self, Arriving, Rendered};
+use super::content::{self, Rendered};
 use super::select::Selection;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Release};
 use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::history::{History, Status};
-use crate::host::signals::Stop;
+use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, env, files, random};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
 use crate::observe::{self, Histories, NamespaceMarks, Target};
@@ -87,23 +88,52 @@ impl Session {
         }
         let connection = cluster::connect(&options).await.map_err(connect_failure)?;
         let expected = &state.settings.expect_cluster;
-        check_expected(expected, &connection.server, connection.context.as_deref(), None)?;
+        check_expected(expected, &connection.server, connection.context.as_deref(), Uid::NotAsked)?;
         let unreachable = |error: ApiError| {
             api_failure(format!("the cluster {} cannot be used", connection.server), &error)
         };
         let discovery = connection.reader.discover().await.map_err(unreachable)?;
         let identity = observe::identity(&connection, &discovery).await.map_err(unreachable)?;
-        check_expected(expected, &identity.server, identity.context.as_deref(), identity.uid.as_deref())?;
+        check_expected(
+            expected,
+            &identity.server,
+            identity.context.as_deref(),
+            Uid::Is(identity.uid.as_deref()),
+        )?;
         Ok(Cluster { reader: connection.reader, discovery, identity })
     }
 
-    /// Makes the plan.
-    pub(super) async fn plan(
+    /// Reads, connects and plans. A signal ends it at once: nothing was written.
+    pub(super) async fn planned(&self, operation: Operation) -> Result<(Loaded, Cluster, Plan), Failure> {
+        let work = async {
+            let loaded = self.load()?;
+            let cluster = self.open(&loaded.state).await?;
+            let plan = self.plan(&loaded, &cluster, operation).await?;
+            Ok((loaded, cluster, plan))
+        };
+        self.until_stopped(work).await
+    }
+
+    /// Does something that may be given up at any moment, until a signal asks for the end.
+    pub(super) async fn until_stopped<T>(
         &self,
-        loaded: &Loaded,
-        cluster: &Cluster,
-        operation: Operation,
-    ) -> Result<Plan, Failure> {
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            result = work => result,
+            signal = self.stop.wait() => {
+                let class = match signal {
+                    Signal::Hangup => FailureClass::HungUp,
+                    Signal::Interrupt => FailureClass::Interrupted,
+                    Signal::Terminate => FailureClass::Terminated,
+                };
+                Err(Failure::new(class, format!("ended by {}; nothing was written", signal.name())))
+            }
+        }
+    }
+
+    /// Makes the plan.
+    async fn plan(&self, loaded: &Loaded, cluster: &Cluster, operation: Operation) -> Result<Plan, Failure> {
         let input = self.gather(loaded, cluster, operation).await?;
         Ok(plan::plan(&input))
     }
@@ -142,12 +172,12 @@ impl Session {
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removal_withheld(state, operation, incomplete);
         let strays = self.strays(state, cluster, &mut histories, operation, &mut notes).await?;
-        let arriving = content::arriving(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
+        let arrivals = Arrivals::of(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
 
         let mut wanted = Vec::new();
         for release in releases {
             let rendered = rendered.get(&release.key);
-            let observer = Observer { cluster, missing: &missing, arriving: &arriving };
+            let observer = Observer { cluster, missing: &missing, arrivals: &arrivals };
             wanted.push(observer.wanted(state, release, &mut histories, rendered).await);
         }
         Ok(PlanInput {
@@ -226,7 +256,9 @@ impl Session {
                 continue;
             }
             let remnants = recorded_objects(cluster, &key, &history, &[]).await;
-            strays.push(Stray { key, history, remnants });
+            let space = state.namespaces.get(&key.namespace).is_some_and(|namespace| namespace.protected);
+            let protected_by = space.then(|| format!("namespace `{}`", key.namespace));
+            strays.push(Stray { key, protected_by, history, remnants });
         }
         Ok(strays)
     }
@@ -236,7 +268,7 @@ impl Session {
 struct Observer<'a> {
     cluster: &'a Cluster,
     missing: &'a BTreeSet<String>,
-    arriving: &'a Arriving,
+    arrivals: &'a Arrivals,
 }
 
 impl Observer<'_> {
@@ -285,6 +317,7 @@ impl Observer<'_> {
         };
         let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
         let objects = observe::objects(reader, discovery, targets).await;
+        let objects = objects.into_iter().map(|object| object.map(|object| self.arrivals.wait_for(object)));
         let crds = observe::objects(reader, discovery, crds).await;
         Ok(Content {
             chart: rendered.chart.clone(),
@@ -293,7 +326,7 @@ impl Observer<'_> {
             notes: rendered.notes.clone(),
             hooks: rendered.hooks.clone(),
             crds: crds.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
-            objects: objects.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
+            objects: objects.collect::<Result<_, _>>().map_err(unreadable)?,
         })
     }
 
@@ -301,14 +334,14 @@ impl Observer<'_> {
         let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
             Ok(resource) => resource.namespaced,
             // A kind that is still to come: its definition tells.
-            Err(_) => self.arriving.get(&(gvk.group.clone(), gvk.kind.clone())).copied().unwrap_or(true),
+            Err(_) => self.arrivals.is_namespaced(gvk),
         };
         let Some(key) = plan::body::key_of(body, namespaced, &release.namespace) else {
             let message = "an object of the manifest has no apiVersion, kind or name".to_owned();
             return Err(Reason::NotRendered { message });
         };
         let known = self.cluster.discovery.resource(&key.gvk).is_ok();
-        let kind_arrives = self.arriving.contains_key(&(key.gvk.group.clone(), key.gvk.kind.clone()));
+        let kind_arrives = self.arrivals.has_kind(&key.gvk);
         let arrives = if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
             key.namespace.as_ref().map(|namespace| format!("namespace {namespace}"))
         } else {
@@ -386,11 +419,19 @@ fn most_removals(state: &DesiredState, allowed: bool, total: usize) -> Option<us
     }
 }
 
+/// What is known of the cluster's uid.
+#[derive(Clone, Copy)]
+enum Uid<'a> {
+    NotAsked,
+    /// Nothing where it may not be read: then it is not the expected one either.
+    Is(Option<&'a str>),
+}
+
 fn check_expected(
     expected: &ExpectCluster,
     server: &str,
     context: Option<&str>,
-    uid: Option<&str>,
+    uid: Uid<'_>,
 ) -> Result<(), Failure> {
     let trim = |text: &str| text.trim_end_matches('/').to_owned();
     let differs = |wanted: &Option<String>, found: Option<&str>| {
@@ -400,9 +441,13 @@ fn check_expected(
         differs(&expected.server, Some(server)).map(|wanted| ("server", wanted, server.to_owned()));
     let context_differs = differs(&expected.context, context)
         .map(|wanted| ("context", wanted, context.unwrap_or("none").to_owned()));
-    // The uid is known only after the first answer.
-    let uid_differs =
-        uid.and(differs(&expected.uid, uid)).map(|wanted| ("uid", wanted, uid.unwrap_or("none").to_owned()));
+    let uid_differs = match uid {
+        // Known only after the first answer.
+        Uid::NotAsked => None,
+        Uid::Is(uid) => differs(&expected.uid, uid).map(|wanted| {
+            ("uid", wanted, uid.map_or_else(|| "not readable for this user".to_owned(), str::to_owned))
+        }),
+    };
     match server_differs.or(context_differs).or(uid_differs) {
         None => Ok(()),
         Some((what, wanted, found)) => {

@@ -11,6 +11,10 @@ use crate::text;
 
 /// Shows the newest record of each release of the file.
 pub async fn run(session: &Session, _console: Console, outputs: &Outputs) -> Result<Ending, Failure> {
+    session.until_stopped(show(session, outputs)).await
+}
+
+async fn show(session: &Session, outputs: &Outputs) -> Result<Ending, Failure> {
     let loaded = session.load()?;
     let cluster = session.open(&loaded.state).await?;
     let namespaces: std::collections::BTreeSet<String> =

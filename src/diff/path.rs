@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value as Json;
+
 /// One step into an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -43,6 +45,115 @@ impl FieldPath {
     }
 }
 
+impl FieldPath {
+    /// Reads a path as the server, or [`Display`](fmt::Display) here, writes it.
+    pub fn parse(text: &str) -> Self {
+        let mut steps = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if first == '[' {
+                let length = bracket_length(rest);
+                steps.push(bracket(rest[1..length].trim_end_matches(']')));
+                rest = &rest[length..];
+            } else {
+                let name = rest.trim_start_matches('.');
+                let end = name.find(['.', '[']).unwrap_or(name.len());
+                if end > 0 {
+                    steps.push(Step::Key(name[..end].to_owned()));
+                }
+                rest = &name[end..];
+            }
+        }
+        Self(steps)
+    }
+
+    /// Returns the field of an object, if it is there.
+    pub fn find<'a>(&self, object: &'a Json) -> Option<&'a Json> {
+        self.0.iter().try_fold(object, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            Step::Index(index) => value.get(index),
+            Step::Match(_) | Step::Value(_) => value.as_array()?.iter().find(|element| step.fits(element)),
+        })
+    }
+
+    /// Takes the field out of an object; elements behind it move up.
+    pub fn remove(&self, object: &mut Json) {
+        let Some((last, way)) = self.0.split_last() else { return };
+        let parent = way.iter().try_fold(object, |value, step| match step {
+            Step::Key(key) => value.get_mut(key),
+            Step::Index(index) => value.get_mut(index),
+            Step::Match(_) | Step::Value(_) => {
+                value.as_array_mut()?.iter_mut().find(|element| step.fits(element))
+            }
+        });
+        match (parent, last) {
+            (Some(Json::Object(members)), Step::Key(key)) => drop(members.remove(key)),
+            (Some(Json::Array(elements)), Step::Index(index)) if *index < elements.len() => {
+                elements.remove(*index);
+            }
+            (Some(Json::Array(elements)), step) => elements.retain(|element| !step.fits(element)),
+            _ => {}
+        }
+    }
+}
+
+impl Step {
+    /// Tells whether an element of a list is the one that the step means.
+    fn fits(&self, element: &Json) -> bool {
+        match self {
+            Step::Match(members) => members.iter().all(|(key, wanted)| {
+                let found = key.split(['.', '/']).try_fold(element, |value, key| value.get(key));
+                match found {
+                    Some(Json::String(text)) => text == wanted,
+                    Some(other) => same_text(other, wanted),
+                    None => wanted.is_empty(),
+                }
+            }),
+            Step::Value(json) => same_text(element, json),
+            Step::Key(_) | Step::Index(_) => false,
+        }
+    }
+}
+
+/// Tells whether a value is written as this JSON text.
+fn same_text(value: &Json, text: &str) -> bool {
+    let written = value.to_string();
+    written == text
+}
+
+/// Returns the length of the bracket that `text` begins with; quotes may hold brackets.
+fn bracket_length(text: &str) -> usize {
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            ']' if !quoted => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn bracket(text: &str) -> Step {
+    if let Ok(index) = text.parse() {
+        return Step::Index(index);
+    }
+    if let Some(value) = text.strip_prefix('=') {
+        return Step::Value(value.to_owned());
+    }
+    if text.starts_with('"') {
+        return Step::Key(serde_json::from_str(text).unwrap_or_else(|_| text.trim_matches('"').to_owned()));
+    }
+    let member = |part: &str| {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        (key.to_owned(), value.trim_matches('"').to_owned())
+    };
+    Step::Match(text.split(',').map(member).collect())
+}
+
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
@@ -69,6 +180,32 @@ fn is_plain(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_that_was_written_is_found_again() {
+        let object = serde_json::json!({"spec": {"containers": [{"name": "a"}, {"name": "web", "image": "x"}],
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "size": 1}], "ports": [1, 2]}, "data": {"a.b": "c"}});
+        for (path, expected) in [
+            ("spec.containers[name=web].image", Some("\"x\"")),
+            ("spec.containers[1].image", Some("\"x\"")),
+            ("spec.volumeClaimTemplates[metadata.name=data].size", Some("1")),
+            ("data[\"a.b\"]", Some("\"c\"")),
+            ("spec.ports[=2]", Some("2")),
+            ("spec.containers[name=none].image", None),
+            ("spec.nothing", None),
+        ] {
+            let parsed = FieldPath::parse(path);
+            assert_eq!(parsed.find(&object).map(ToString::to_string).as_deref(), expected, "{path}");
+            assert_eq!(parsed.to_string(), path);
+            let mut without = object.clone();
+            parsed.remove(&mut without);
+            assert_eq!(without != object, expected.is_some(), "{path}");
+            assert_eq!(parsed.find(&without), None, "{path}");
+        }
+        for odd in ["", "[", "[]", "..", "a[\"", "a]b"] {
+            drop(FieldPath::parse(odd).to_string());
+        }
+    }
 
     #[test]
     fn a_path_reads_like_the_manifest() {

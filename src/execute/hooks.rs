@@ -14,7 +14,7 @@ use super::{Context, StepError, objects, records, wait};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::history::{self, HookRun, Release};
 use crate::manifest::Document;
-use crate::model::{FIELD_MANAGER, GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::model::{FIELD_MANAGER, GroupVersionKind, ObjectKey, RELEASE_NAME_ANNOTATION, ReleaseKey};
 use crate::plan;
 
 const BEFORE_CREATION: &str = "before-hook-creation";
@@ -143,20 +143,33 @@ fn has_policy(hook: &history::Hook, policy: &str) -> bool {
     hook.delete_policies.iter().any(|name| name == policy)
 }
 
-/// Removes a hook's object and waits until it is gone. CRDs stay whatever the policy says: their objects would
-/// go with them.
+/// Kinds whose removal takes data or other objects along: their hooks are updated in place instead.
+const PRECIOUS: [&str; 4] =
+    ["CustomResourceDefinition", "Namespace", "PersistentVolume", "PersistentVolumeClaim"];
+
+/// Removes a hook's object and waits until it is gone. What holds data stays whatever the policy says, and an object
+/// that carries the marks of a release is none of a hook's: hooks carry none.
 async fn remove(context: &Context<'_>, ready: &Ready, timeout: Duration) -> Result<(), StepError> {
-    if ready.key.gvk.kind == "CustomResourceDefinition" {
+    if PRECIOUS.contains(&ready.key.gvk.kind.as_str()) {
         return Ok(());
     }
+    let failed = |error| StepError::object(&ready.key, error);
     let namespace = ready.key.namespace.as_deref();
-    let found = context.writer.reader().get(&ready.resource, namespace, &ready.key.name).await;
-    let Some(object) = found.map_err(|error| StepError::object(&ready.key, error))? else { return Ok(()) };
+    let found =
+        context.writer.reader().get(&ready.resource, namespace, &ready.key.name).await.map_err(failed)?;
+    let Some(object) = found else { return Ok(()) };
+    if let Some(owner) = object["metadata"]["annotations"][RELEASE_NAME_ANNOTATION].as_str() {
+        return Err(StepError::NotReady {
+            what: ready.key.to_string(),
+            why: format!("an object of that name belongs to release {owner}, so the hook cannot have it"),
+        });
+    }
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-    let removed = context
+    let background = Propagation::Background;
+    context
         .writer
-        .delete(&ready.resource, namespace, &ready.key.name, &uid, Propagation::Background)
-        .await;
-    removed.map_err(|error| StepError::object(&ready.key, error))?;
-    objects::wait_gone(context, &ready.resource, &ready.key, &uid, timeout).await
+        .delete(&ready.resource, namespace, &ready.key.name, &uid, background)
+        .await
+        .map_err(failed)?;
+    objects::wait_gone(context, &ready.resource, &ready.key, &uid, timeout, objects::Interruptible::Yes).await
 }

@@ -12,7 +12,7 @@ mod records;
 mod uninstall;
 mod wait;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use tokio::sync::RwLock;
@@ -23,7 +23,7 @@ pub use event::{Event, Outcome, Phase};
 use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
 use crate::host::signals::Stop;
 use crate::model::{NAMESPACE_MANAGER, ReleaseKey};
-use crate::plan::{Action, Plan, ReleasePlan, Work};
+use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Work};
 
 /// What a run works with.
 pub struct Run<'a> {
@@ -72,8 +72,24 @@ impl Context<'_> {
     }
 }
 
+/// How everything of a run ended.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    /// Each release of the plan.
+    pub releases: BTreeMap<ReleaseKey, Outcome>,
+    /// Namespaces that could not be made or labelled, and why.
+    pub namespaces: BTreeMap<String, String>,
+}
+
+impl Outcomes {
+    /// Tells whether something that was tried did not work.
+    pub fn has_failed(&self) -> bool {
+        !self.namespaces.is_empty() || self.releases.values().any(Outcome::is_failure)
+    }
+}
+
 /// Carries out `plan` and returns how each release of it ended.
-pub async fn run(plan: &Plan, run: Run<'_>) -> BTreeMap<ReleaseKey, Outcome> {
+pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
     let mut outcomes: BTreeMap<ReleaseKey, Outcome> = BTreeMap::new();
     for release in &plan.releases {
         match release.action {
@@ -115,14 +131,15 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> BTreeMap<ReleaseKey, Outcome> {
             context.emit(Event::ReleaseEnded { key: release.key.clone(), outcome: outcome.clone() });
             outcomes.insert(release.key.clone(), outcome);
         }
-        let work = ready.into_iter().map(|(release, _)| release_work(&context, release));
+        let work = ready.into_iter().map(|(release, _)| release_work(&context, plan, release));
         let mut running = futures::stream::iter(work).buffer_unordered(run.parallel.max(1));
         while let Some((key, outcome)) = running.next().await {
             context.emit(Event::ReleaseEnded { key: key.clone(), outcome: outcome.clone() });
             outcomes.insert(key, outcome);
         }
     }
-    outcomes
+    let namespaces = namespaces.into_iter().map(|(name, error)| (name, error.text())).collect();
+    Outcomes { releases: outcomes, namespaces }
 }
 
 /// Why nothing new is started, if so.
@@ -161,9 +178,8 @@ fn obstacle(
 
 /// Creates namespaces; returns what went wrong, by name.
 async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<String, StepError> {
-    let used: BTreeSet<&str> = plan.batches.iter().flatten().map(|key| key.namespace.as_str()).collect();
     let mut problems = BTreeMap::new();
-    for namespace in plan.namespaces.iter().filter(|namespace| used.contains(namespace.name.as_str())) {
+    for namespace in &plan.namespaces {
         let options = ApplyOptions { force: false, manager: NAMESPACE_MANAGER };
         let applied = context
             .writer
@@ -177,18 +193,37 @@ async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<Stri
     problems
 }
 
-async fn release_work(context: &Context<'_>, release: &ReleasePlan) -> (ReleaseKey, Outcome) {
+async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> (ReleaseKey, Outcome) {
     // Releases of a batch that have not started when the signal comes are not started any more.
     if let Some(signal) = context.stop.asked() {
         let because = format!("the run was ended by {}", signal.name());
         return (release.key.clone(), Outcome::Skipped { because });
     }
     context.emit(Event::ReleaseStarted { key: release.key.clone(), action: release.action.name() });
+    if let Err(because) = unchanged_needs(context, plan, release).await {
+        return (release.key.clone(), Outcome::Skipped { because });
+    }
     let result = match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
         Work::Deploy(deploy) => deploy::deploy(context, &release.key, deploy).await,
         Work::Uninstall(uninstall) => uninstall::uninstall(context, uninstall).await,
     };
-    let outcome = result.unwrap_or_else(|error| error.into_outcome());
-    (release.key.clone(), outcome)
+    (release.key.clone(), result.unwrap_or_else(StepError::into_outcome))
+}
+
+/// Waits for needed releases that this run does not touch: they may not be ready all the same.
+///
+/// # Errors
+/// Why the release is not started.
+async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> Result<(), String> {
+    let Work::Deploy(deploy) = &release.work else { return Ok(()) };
+    for need in &release.waits_for {
+        let Some(needed) = plan.release(need).filter(|needed| needed.action == Action::None) else {
+            continue;
+        };
+        let there = needed.objects.iter().filter(|object| object.action == ObjectAction::None);
+        let ready = wait::ready(context, &release.key, there.map(|object| &object.key), deploy.timeout).await;
+        ready.map_err(|error| format!("it needs {need}: {}", error.text()))?;
+    }
+    Ok(())
 }

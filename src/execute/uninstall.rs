@@ -34,7 +34,8 @@ pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result
     for step in &work.deletes {
         match context.resource(&step.key.gvk).await {
             Ok(resource) => {
-                objects::wait_gone(context, &resource, &step.key, &step.uid, work.timeout).await?
+                let (uid, how) = (&step.uid, objects::Interruptible::Yes);
+                objects::wait_gone(context, &resource, &step.key, uid, work.timeout, how).await?;
             }
             Err(StepError::Api(ApiError::UnknownKind { .. })) => {}
             Err(error) => return Err(error),

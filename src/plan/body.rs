@@ -39,8 +39,11 @@ pub fn applicable(mut object: Json) -> Json {
             metadata.remove("creationTimestamp");
             metadata.remove("managedFields");
         }
-        if members.get("kind").and_then(Json::as_str) == Some("Secret") {
-            encode_string_data(members);
+        match members.get("kind").and_then(Json::as_str) {
+            Some("Secret") => encode_string_data(members),
+            // A controller fills in the rules of a role that others are aggregated into.
+            Some("ClusterRole") if members.contains_key("aggregationRule") => drop(members.remove("rules")),
+            _ => {}
         }
     }
     object

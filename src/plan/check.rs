@@ -16,6 +16,7 @@ const PRECIOUS: [&str; 4] =
 pub fn check(plan: &Plan) -> Vec<String> {
     let mut findings = Vec::new();
     each_release_once(plan, &mut findings);
+    each_object_has_one_release(plan, &mut findings);
     batches_hold_the_changes(plan, &mut findings);
     batches_keep_the_order(plan, &mut findings);
     for release in &plan.releases {
@@ -37,6 +38,19 @@ fn each_release_once(plan: &Plan, findings: &mut Vec<String>) {
     for release in &plan.releases {
         if !seen.insert(&release.key) {
             findings.push(format!("{} is planned twice", release.key));
+        }
+    }
+}
+
+fn each_object_has_one_release(plan: &Plan, findings: &mut Vec<String>) {
+    let mut seen: BTreeSet<&ObjectKey> = BTreeSet::new();
+    for release in &plan.releases {
+        let Work::Deploy(deploy) = &release.work else { continue };
+        let own: BTreeSet<&ObjectKey> = deploy.applies.iter().map(|step| &step.key).collect();
+        for key in own {
+            if !seen.insert(key) {
+                findings.push(format!("{key} is applied by two releases"));
+            }
         }
     }
 }

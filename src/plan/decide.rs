@@ -5,17 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::compare::{self, Manifests};
 use super::input::{Content, Operation, PlanInput, Stray, Wanted};
 use super::judge::{self, Judged};
 use super::order::{self, Node};
 use super::reason::Reason;
 use super::records;
-use super::steps::{Deploy, DeployKind, Uninstall, Work};
-use super::{Action, ChartId, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
+use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
+use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
 use crate::dsf::state::{Adopt, Crds, ForceKind, NeedWhen};
 use crate::history::{History, Record, Status};
-use crate::model::ReleaseKey;
+use crate::model::{ObjectKey, ReleaseKey};
 
 /// Decides about every release of `input`.
 pub fn plan(input: &PlanInput) -> Plan {
@@ -26,6 +27,7 @@ pub fn plan(input: &PlanInput) -> Plan {
         .chain(input.strays.iter().map(|stray| decide_stray(input, stray)))
         .collect();
     releases.sort_by(|a, b| a.key.cmp(&b.key));
+    block_shared_objects(input, &mut releases);
     block_mass_removal(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     let (batches, notes) = batches(input, &releases);
@@ -80,7 +82,7 @@ fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
             None => draft.nothing(Reason::Disabled),
         },
     };
-    withhold_if_protected(plan, wanted, current.is_some())
+    withhold_if_protected(plan, wanted.protected_by.as_deref(), current.is_some())
 }
 
 /// The parts of a decision that do not depend on its outcome.
@@ -127,6 +129,10 @@ impl<'a> Draft<'a> {
         };
         let needs =
             self.wanted.map(|wanted| wanted.release.needs.iter().map(|need| need.release.clone()).collect());
+        let waits_for = self.wanted.map(|wanted| {
+            let ready = wanted.release.needs.iter().filter(|need| need.when == NeedWhen::Ready);
+            ready.map(|need| need.release.clone()).collect()
+        });
         ReleasePlan {
             key: self.key,
             app: self.app,
@@ -136,6 +142,8 @@ impl<'a> Draft<'a> {
             chart_to,
             revision: self.revision,
             needs: needs.unwrap_or_default(),
+            waits_for: waits_for.unwrap_or_default(),
+            hooks: Vec::new(),
             objects: Vec::new(),
             warnings: Vec::new(),
             work: Work::Nothing,
@@ -170,6 +178,7 @@ impl<'a> Draft<'a> {
             Crds::Upgrade => true,
             Crds::Skip => false,
         };
+        let manifests = Manifests::new(baseline, previous, content);
         let crds: Vec<Judged> = content
             .crds
             .iter()
@@ -182,7 +191,13 @@ impl<'a> Draft<'a> {
         let objects: Vec<Judged> = content
             .objects
             .iter()
-            .map(|object| judge::object(object, &owner, Masker::new(&input.salt)))
+            .map(|object| {
+                let recorded = manifests.last_applied(&object.key);
+                let masker = Masker::new(&input.salt);
+                let judged = judge::object(object, &owner, recorded, masker);
+                let gone = object.live.is_none() && manifests.ended_and_gone(&object.key, &object.body);
+                if gone { judge::ended_and_gone(object) } else { judged }
+            })
             .collect();
         let remnants = match &wanted.remnants {
             Ok(remnants) => {
@@ -191,15 +206,15 @@ impl<'a> Draft<'a> {
             Err(reason) => return self.blocked(vec![reason.clone()]),
         };
         let permits = Permits::of(objects.iter().filter_map(judge::permit_of));
-        let judged = || crds.iter().chain(&objects);
+        let judged = || crds.iter().chain(&objects).chain(&remnants);
         let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         let warnings: Vec<String> = judged().flat_map(|judged| judged.warnings.iter().cloned()).collect();
         let mut reasons = if adopted { vec![Reason::Adopted] } else { Vec::new() };
-        reasons.extend(release_reasons(history, previous, content));
+        reasons.extend(compare::release_reasons(history, previous, content));
         if previous.is_some() && crds.iter().any(|judged| judged.plan.action != ObjectAction::None) {
             reasons.push(Reason::CrdsChange);
         }
-        reasons.extend(object_reasons(&objects, &remnants, baseline, content));
+        reasons.extend(compare::object_reasons(&objects, &remnants, &manifests));
         let mut plans: Vec<ObjectPlan> = Vec::new();
         let mut crd_steps = Vec::new();
         let mut applies = Vec::new();
@@ -217,6 +232,7 @@ impl<'a> Draft<'a> {
             plans.push(judged.plan);
             prunes.extend(judged.delete);
         }
+        let refusals = if refusals.is_empty() { doubled(&applies) } else { refusals };
         if !refusals.is_empty() {
             let mut plan = self.blocked(refusals);
             plan.objects = plans;
@@ -253,6 +269,11 @@ impl<'a> Draft<'a> {
         let mut plan = self.finish(action, reasons);
         plan.objects = plans;
         plan.warnings = warnings;
+        let events = match kind {
+            DeployKind::Install => ["pre-install", "post-install"],
+            DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
+        };
+        plan.hooks = if work.run_hooks { hooks(&content.hooks, events) } else { Vec::new() };
         plan.work = Work::Deploy(Box::new(work));
         plan
     }
@@ -269,6 +290,13 @@ impl<'a> Draft<'a> {
         };
         let Some(latest) = history.latest() else { return self.nothing(Reason::Disabled) };
         let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &self.key)).collect();
+        let refusals: Vec<Reason> =
+            judged.iter().flat_map(|judged| judged.refusals.iter().cloned()).collect();
+        if !refusals.is_empty() {
+            let mut plan = self.blocked(refusals);
+            plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
+            return plan;
+        }
         let work = Uninstall {
             key: self.key.clone(),
             latest: latest.clone(),
@@ -278,6 +306,9 @@ impl<'a> Draft<'a> {
             timeout: self.wanted.map_or(records::DEFAULT_TIMEOUT, |wanted| wanted.release.timeout),
         };
         let mut plan = self.finish(Action::Uninstall, vec![reason]);
+        if work.run_hooks {
+            plan.hooks = hooks(&work.latest.release.hooks, ["pre-delete", "post-delete"]);
+        }
         plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
         plan.work = Work::Uninstall(Box::new(work));
         plan
@@ -304,7 +335,8 @@ fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
         Operation::Reconcile => Reason::LeftFile { context: input.context.clone() },
         Operation::Destroy => Reason::DestroyAsked,
     };
-    draft.uninstall(&stray.history, &stray.remnants, reason)
+    let plan = draft.uninstall(&stray.history, &stray.remnants, reason);
+    withhold_if_protected(plan, stray.protected_by.as_deref(), true)
 }
 
 /// 1. A newest record that cannot be decoded hides what is installed.
@@ -351,112 +383,18 @@ fn ownership(input: &PlanInput, wanted: &Wanted, history: &History) -> Result<bo
     }
 }
 
-/// Reasons that lie in the records.
-fn release_reasons(history: &History, previous: Option<&Record>, content: &Content) -> Vec<Reason> {
-    let Some(previous) = previous else {
-        return vec![match history.latest() {
-            Some(latest) => Reason::OnlyHistory { revision: latest.release.version },
-            None => Reason::NotInstalled,
-        }];
-    };
-    let mut reasons = Vec::new();
-    if previous.release.info.status == Status::Failed {
-        reasons.push(Reason::LastFailed {
-            revision: previous.release.version,
-            description: previous.release.info.description.clone(),
-        });
-    }
-    let (from, to) = (previous.release.chart.as_ref(), &content.chart);
-    let text = |chart: Option<&crate::history::Chart>| {
-        chart.map(|chart| (chart.name().to_owned(), chart.version().to_owned())).unwrap_or_default()
-    };
-    let ((from_name, from_version), (to_name, to_version)) = (text(from), text(Some(to)));
-    if from_name != to_name {
-        reasons.push(Reason::ChartChanged { from: from_name, to: to_name });
-    } else if from_version != to_version {
-        reasons.push(Reason::VersionChanged { from: from_version, to: to_version });
-    }
-    let keys = records::changed_values(&previous.release.config, &content.config);
-    if !keys.is_empty() {
-        reasons.push(Reason::ValuesChanged { keys });
-    }
-    if records::hooks_differ(&previous.release.hooks, &content.hooks) {
-        reasons.push(Reason::HooksChanged);
-    }
-    reasons
-}
-
-/// How the recorded form of an object compares with the desired one.
-enum Recorded {
-    /// There is no record to compare with.
-    Nothing,
-    /// The record does not have the object.
-    Missing,
-    /// Both are the same.
-    Same,
-    /// They differ.
-    Different,
-}
-
-/// Reasons that lie in the objects. An object whose recorded form is the desired one, and that would change
-/// all the same, was changed in the cluster.
-fn object_reasons(
-    objects: &[Judged],
-    remnants: &[Judged],
-    baseline: Option<&Record>,
-    content: &Content,
-) -> Vec<Reason> {
-    let recorded = baseline.map(|record| records::manifest_objects(&record.release.manifest));
-    let desired = records::manifest_objects(&content.manifest);
-    let find = |all: &[(records::ManifestId, serde_json::Value)], judged: &Judged| {
-        let id = records::ManifestId::of_key(&judged.plan.key);
-        all.iter().find(|(other, _)| other.matches(&id)).map(|(_, object)| object.clone())
-    };
-    let compared = |judged: &Judged| match &recorded {
-        None => Recorded::Nothing,
-        Some(recorded) => match find(recorded, judged) {
-            None => Recorded::Missing,
-            Some(object) if Some(&object) == find(&desired, judged).as_ref() => Recorded::Same,
-            Some(_) => Recorded::Different,
-        },
-    };
-    let mut reasons = Vec::new();
-    let (mut changed, mut added) = (0, 0);
-    for judged in objects {
-        let object = judged.plan.key.clone();
-        match (judged.plan.action, compared(judged)) {
-            (ObjectAction::Keep | ObjectAction::Delete | ObjectAction::Blocked, _) => {}
-            (ObjectAction::None, Recorded::Same | Recorded::Nothing) => {}
-            // The cluster is as desired, but the record, and what a rollback would bring back, is not.
-            (ObjectAction::None, Recorded::Different) => changed += 1,
-            (ObjectAction::None, Recorded::Missing) => added += 1,
-            (ObjectAction::Create, Recorded::Same) => reasons.push(Reason::ObjectMissing { object }),
-            (ObjectAction::Update, Recorded::Same) => {
-                let fields = judged.plan.diff.as_ref().map(|diff| diff.paths()).unwrap_or_default();
-                reasons.push(Reason::Drifted { object, fields });
-            }
-            (ObjectAction::Create | ObjectAction::Adopt, _) => added += 1,
-            (ObjectAction::Update, _) => changed += 1,
-            (ObjectAction::Replace, _) => reasons.extend(judged.plan.reasons.first().cloned()),
-        }
-    }
-    let removed = remnants.iter().filter(|judged| judged.delete.is_some()).count();
-    // For an install the list of objects says it all.
-    if baseline.is_some() && changed + added + removed > 0 {
-        reasons.push(Reason::ManifestChanged { changed, added, removed });
-    }
-    reasons
-}
-
 /// 7. Protection withholds every operation on a release that exists; what was decided stays visible.
-fn withhold_if_protected(plan: ReleasePlan, wanted: &Wanted, exists: bool) -> ReleasePlan {
-    let Some(by) = wanted.protected_by.as_ref().filter(|_| exists) else { return plan };
-    if !plan.action.is_change() {
+fn withhold_if_protected(plan: ReleasePlan, protected_by: Option<&str>, exists: bool) -> ReleasePlan {
+    let Some(by) = protected_by.filter(|_| exists) else { return plan };
+    // A guard's refusal would be withheld as well; what could not be judged stays an error.
+    let guarded =
+        plan.action == Action::Blocked && plan.reasons.iter().all(|reason| reason.object().is_some());
+    if !plan.action.is_change() && !guarded {
         return plan;
     }
     let why = plan.reasons.first().map(Reason::to_string).unwrap_or_default();
     let withheld = format!("{} ({why})", plan.action);
-    let reasons = vec![Reason::Protected { by: by.clone(), withheld }];
+    let reasons = vec![Reason::Protected { by: by.to_owned(), withheld }];
     ReleasePlan { action: Action::None, reasons, work: Work::Nothing, ..plan }
 }
 
@@ -472,6 +410,69 @@ fn block_mass_removal(input: &PlanInput, releases: &mut [ReleasePlan]) {
         plan.action = Action::Blocked;
         plan.reasons.insert(0, Reason::TooManyRemovals { count, limit });
         plan.work = Work::Nothing;
+    }
+}
+
+/// Returns the hooks that run at these events.
+fn hooks(all: &[crate::history::Hook], events: [&str; 2]) -> Vec<HookPlan> {
+    let mut plans = Vec::new();
+    for event in events {
+        let runs = all.iter().filter(|hook| hook.events.iter().any(|name| name == event));
+        plans.extend(runs.map(|hook| HookPlan {
+            event: event.to_owned(),
+            kind: hook.kind.clone(),
+            name: hook.name.clone(),
+        }));
+    }
+    plans
+}
+
+/// Returns a reason for each object that a chart renders more than once.
+fn doubled(applies: &[Apply]) -> Vec<Reason> {
+    let mut seen = BTreeSet::new();
+    let again = applies.iter().filter(|step| !seen.insert(stored(&step.key)));
+    let reason =
+        |step: &Apply| Reason::AppliedTwice { object: step.key.clone(), by: "the same chart".to_owned() };
+    again.map(reason).collect()
+}
+
+/// What makes two keys mean the same stored object: the version of the API is only a view on it.
+fn stored(key: &ObjectKey) -> (&str, &str, Option<&str>, &str) {
+    (&key.gvk.group, &key.gvk.kind, key.namespace.as_deref(), &key.name)
+}
+
+/// Two releases of a run cannot have the same object: the second would take it from the first. The one that the
+/// live object belongs to keeps it, else the first by name.
+fn block_shared_objects(input: &PlanInput, releases: &mut [ReleasePlan]) {
+    let mut owners: BTreeMap<(String, String, Option<String>, String), ReleaseKey> = BTreeMap::new();
+    let owned = |key: &ObjectKey| {
+        let (group, kind, namespace, name) = stored(key);
+        (group.to_owned(), kind.to_owned(), namespace.map(str::to_owned), name.to_owned())
+    };
+    for wanted in &input.wanted {
+        if let Some(Ok(content)) = &wanted.content {
+            for object in &content.objects {
+                let live = object.live.as_ref().and_then(judge::owner_of);
+                if live.as_ref() == Some(&wanted.release.key) {
+                    owners.insert(owned(&object.key), wanted.release.key.clone());
+                }
+            }
+        }
+    }
+    for plan in releases.iter_mut() {
+        let Work::Deploy(deploy) = &plan.work else { continue };
+        let mut taken = Vec::new();
+        for step in &deploy.applies {
+            let owner = owners.entry(owned(&step.key)).or_insert_with(|| plan.key.clone());
+            if *owner != plan.key {
+                taken.push(Reason::AppliedTwice { object: step.key.clone(), by: format!("release {owner}") });
+            }
+        }
+        if !taken.is_empty() {
+            plan.action = Action::Blocked;
+            plan.reasons = taken;
+            plan.work = Work::Nothing;
+        }
     }
 }
 
@@ -555,8 +556,11 @@ fn batches(input: &PlanInput, releases: &[ReleasePlan]) -> (Vec<Vec<ReleaseKey>>
     (all, notes)
 }
 
-/// Namespaces that have to be made or labelled because a release goes there.
+/// Namespaces that have to be made because a release goes there, and declared ones that lack their marks.
 fn namespaces(input: &PlanInput, releases: &[ReleasePlan]) -> Vec<NamespacePlan> {
+    if input.operation == Operation::Destroy {
+        return Vec::new();
+    }
     let used: BTreeSet<&str> = releases
         .iter()
         .filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
@@ -565,10 +569,11 @@ fn namespaces(input: &PlanInput, releases: &[ReleasePlan]) -> Vec<NamespacePlan>
     let mut plans: Vec<NamespacePlan> = input
         .namespaces
         .iter()
-        .filter(|namespace| used.contains(namespace.name.as_str()))
         .filter_map(|namespace| {
             let marked = !namespace.labels.is_empty() || !namespace.annotations.is_empty();
-            (!namespace.exists || (marked && !namespace.is_marked)).then(|| NamespacePlan {
+            let missing = !namespace.exists && used.contains(namespace.name.as_str());
+            let unmarked = namespace.exists && marked && !namespace.is_marked;
+            (missing || unmarked).then(|| NamespacePlan {
                 name: namespace.name.clone(),
                 is_new: !namespace.exists,
                 body: serde_json::json!({

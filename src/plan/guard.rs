@@ -37,8 +37,6 @@ impl Permit {
 /// A change that the server refuses to make in place.
 #[derive(Clone, Debug)]
 pub(super) struct ImmutableChange {
-    /// The object.
-    pub(super) object: ObjectKey,
     /// The field, as the server names it or as the comparison found it.
     pub(super) field: String,
     /// The live value, shortened and masked.
@@ -61,16 +59,22 @@ pub(super) fn permit_replace(
     release: &ReleaseKey,
     app: &str,
     forced: bool,
-    change: ImmutableChange,
+    object: &ObjectKey,
+    changes: Vec<ImmutableChange>,
 ) -> Result<Permit, Vec<Reason>> {
-    let ImmutableChange { object, field, from, to } = change;
-    let holds_data = holds_data(&object);
+    let holds_data = holds_data(object);
     if forced && !holds_data {
-        return Ok(Permit { release: release.clone(), object });
+        return Ok(Permit { release: release.clone(), object: object.clone() });
     }
+    let immutable = changes.into_iter().map(|change| Reason::Immutable {
+        object: object.clone(),
+        field: change.field,
+        from: change.from,
+        to: change.to,
+        app: (!holds_data).then(|| app.to_owned()),
+    });
     let never = holds_data.then(|| Reason::NeverReplaced { object: object.clone() });
-    let immutable = Reason::Immutable { object, field, from, to, app: (!holds_data).then(|| app.to_owned()) };
-    Err(std::iter::once(immutable).chain(never).collect())
+    Err(immutable.chain(never).collect())
 }
 
 #[cfg(test)]
@@ -84,9 +88,8 @@ mod tests {
             namespace: Some("shop".to_owned()),
             name: "db".to_owned(),
         };
-        let change =
-            ImmutableChange { object, field: "spec".to_owned(), from: "a".to_owned(), to: "b".to_owned() };
-        permit_replace(&ReleaseKey::new("shop", "db"), "db", forced, change)
+        let change = ImmutableChange { field: "spec".to_owned(), from: "a".to_owned(), to: "b".to_owned() };
+        permit_replace(&ReleaseKey::new("shop", "db"), "db", forced, &object, vec![change])
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Wanted {
 pub struct Stray {
     /// The release.
     pub key: ReleaseKey,
+    /// What protects it.
+    pub protected_by: Option<String>,
     /// Its records.
     pub history: History,
     /// Its objects.

@@ -7,7 +7,7 @@ use super::input::{ObservedObject, Remnant, ServerAnswer};
 use super::reason::{Reason, RefusalKind};
 use super::steps::{Apply, ApplyMode, Delete, Dependents, Fold};
 use super::{ObjectAction, ObjectPlan};
-use crate::diff::{self, DiffOptions, Masker, ObjectDiff, Problem, Verdict};
+use crate::diff::{self, DiffOptions, FieldPath, Masker, ObjectDiff, Problem, Verdict};
 use crate::dsf::state::Adopt;
 use crate::model::{
     FIELD_MANAGER, ObjectKey, RELEASE_NAME_ANNOTATION, RELEASE_NAMESPACE_ANNOTATION,
@@ -82,7 +82,12 @@ impl Judged {
 /// 2. It belongs to somebody else: whatever the server would say, it is not touched.
 /// 3. The server refuses: replaced with a permit, or blocked with the reason.
 /// 4. The server accepts: created, changed, or left alone.
-pub(super) fn object(object: &ObservedObject, owner: &Owner, masker: Masker<'_>) -> Judged {
+pub(super) fn object(
+    object: &ObservedObject,
+    owner: &Owner,
+    recorded: Option<&Json>,
+    masker: Masker<'_>,
+) -> Judged {
     let key = &object.key;
     match &object.answer {
         ServerAnswer::Later { arrives } => {
@@ -98,15 +103,23 @@ pub(super) fn object(object: &ObservedObject, owner: &Owner, masker: Masker<'_>)
     if let Some(stranger) = object.live.as_ref().and_then(|live| stranger(live, owner)) {
         return Judged::refused(key, vec![Reason::NotOurs { object: key.clone(), owner: stranger }]);
     }
+    if object.live.as_ref().is_some_and(is_being_deleted) {
+        return Judged::refused(key, vec![Reason::BeingDeleted { object: key.clone() }]);
+    }
     match &object.answer {
         ServerAnswer::Refused { verdict } => refused(object, owner, verdict, masker),
         ServerAnswer::Accepted { result, warnings } => {
-            let mut judged = accepted(object, owner, result, masker);
+            let mut judged = accepted(object, owner, recorded, result, masker);
             judged.warnings = warnings.iter().map(|text| format!("{key}: {text}")).collect();
             judged
         }
         ServerAnswer::Later { .. } | ServerAnswer::Unknown { .. } => Judged::refused(key, Vec::new()),
     }
+}
+
+/// Returns the decision about a Job that has ended and was removed by its own time to live.
+pub(super) fn ended_and_gone(object: &ObservedObject) -> Judged {
+    Judged::new(&object.key, ObjectAction::None, vec![Reason::EndedAndGone])
 }
 
 /// Returns the decision about a definition of a chart's `crds` folder: created if it is missing, else left
@@ -170,10 +183,23 @@ pub(super) fn remnant(remnant: &Remnant, release: &ReleaseKey) -> Judged {
     if guard::holds_data(key) {
         return Judged::new(key, ObjectAction::Keep, vec![Reason::DataKept { object: key.clone() }]);
     }
+    if takes_its_claims(live) {
+        return Judged::refused(key, vec![Reason::ClaimsWouldGo { object: key.name.clone() }]);
+    }
     let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let mut judged = Judged::new(key, ObjectAction::Delete, vec![Reason::LeftManifest]);
     judged.delete = Some(Delete { key: key.clone(), uid });
     judged
+}
+
+fn is_being_deleted(live: &Json) -> bool {
+    live["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Tells whether the claims of a StatefulSet are deleted with it.
+fn takes_its_claims(live: &Json) -> bool {
+    live["kind"] == "StatefulSet"
+        && live["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Delete"
 }
 
 /// Returns who an existing object belongs to, if that is not this release and the file does not say to take it.
@@ -188,62 +214,83 @@ fn stranger(live: &Json, owner: &Owner) -> Option<String> {
 }
 
 /// Returns the release whose marks an object carries (Helm `pkg/action/validate.go`).
-fn owner_of(live: &Json) -> Option<ReleaseKey> {
+pub(super) fn owner_of(live: &Json) -> Option<ReleaseKey> {
     let annotations = &live["metadata"]["annotations"];
     let name = annotations[RELEASE_NAME_ANNOTATION].as_str()?;
     let namespace = annotations[RELEASE_NAMESPACE_ANNOTATION].as_str()?;
     Some(ReleaseKey::new(namespace, name))
 }
 
-fn accepted(object: &ObservedObject, owner: &Owner, result: &Json, masker: Masker<'_>) -> Judged {
+fn accepted(
+    object: &ObservedObject,
+    owner: &Owner,
+    recorded: Option<&Json>,
+    result: &Json,
+    masker: Masker<'_>,
+) -> Judged {
     let key = &object.key;
-    let diff = difference(object.live.as_ref(), result, masker);
     let Some(live) = &object.live else {
         return Judged::new(key, ObjectAction::Create, vec![Reason::Created])
             .applying(object, ApplyMode::Create)
-            .showing(diff);
+            .showing(difference(None, result, masker));
     };
     let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-    let fold = ownership(live, &object.body);
-    let mut reasons = Vec::new();
+    let fold = ownership(live);
+    // The dry run still has what client-side Helm owns and nobody sends any more; the apply after the fold has not.
+    let dropped = match &fold {
+        Some(_) => dropped_fields(recorded, &object.body, live),
+        None => Vec::new(),
+    };
+    let mut result = result.clone();
+    for path in &dropped {
+        path.remove(&mut result);
+    }
+    let diff = difference(Some(live), &result, masker);
+    let dropped: Vec<String> = dropped.iter().map(ToString::to_string).collect();
     let is_ours = owner_of(live).as_ref() == Some(&owner.release);
-    if !diff.is_empty() {
-        reasons.push(Reason::Changed { fields: diff.paths() });
-    }
-    if let Some((_, gone)) = &fold {
-        reasons.push(Reason::OwnershipFolded { fields: gone.clone() });
-    }
-    // Taking over what client-side Helm owned matters when something goes with it, or changes anyway.
-    let folds = fold.as_ref().is_some_and(|(_, gone)| !gone.is_empty());
-    if diff.is_empty() && !folds {
+    if diff.is_empty() && dropped.is_empty() {
         let mut judged = Judged::new(key, ObjectAction::None, vec![Reason::Unchanged { objects: 1 }])
             .applying(object, ApplyMode::Unchanged);
-        judged.fold = fold.map(|(fold, _)| {
+        judged.fold = fold.map(|fold| {
             let mode = ApplyMode::Update { uid, fold: Some(fold) };
             (mode, Reason::OwnershipFolded { fields: Vec::new() })
         });
         return judged;
     }
+    let mut reasons = Vec::new();
+    if !diff.is_empty() {
+        reasons.push(Reason::Changed { fields: diff.paths() });
+    }
+    if fold.is_some() {
+        reasons.push(Reason::OwnershipFolded { fields: dropped });
+    }
     reasons.extend(taken_fields(live, &object.body));
     let action = if is_ours { ObjectAction::Update } else { ObjectAction::Adopt };
-    let mode = ApplyMode::Update { uid, fold: fold.map(|(fold, _)| fold) };
-    Judged::new(key, action, reasons).applying(object, mode).showing(diff)
+    Judged::new(key, action, reasons).applying(object, ApplyMode::Update { uid, fold }).showing(diff)
 }
 
-/// Returns the rewrite of ownership that client-side Helm makes necessary, and the fields that the following
-/// apply removes with it.
-fn ownership(live: &Json, desired: &Json) -> Option<(Fold, Vec<String>)> {
+/// Returns the rewrite of ownership that client-side Helm makes necessary.
+fn ownership(live: &Json) -> Option<Fold> {
     let folded = diff::fold_updates(live, FIELD_MANAGER, &[FIELD_MANAGER])?;
     let resource_version = live["metadata"]["resourceVersion"].as_str()?.to_owned();
-    let mut owned_after = live.clone();
-    owned_after["metadata"]["managedFields"] = Json::from(folded.clone());
-    let owned = diff::applied_fields(&owned_after, FIELD_MANAGER).unwrap_or_default();
-    let gap = diff::ownership_gap(&owned, desired);
-    let others = others_fields(&owned_after);
-    // Client-side Helm owned the server's defaults too; those come back by themselves.
-    let gone = gap.extra.iter().map(ToString::to_string).filter(|path| !others.contains(path));
-    let gone = gone.filter(|path| was_set_by_a_chart(path)).collect();
-    Some((Fold { resource_version, managed_fields: Json::from(folded) }, gone))
+    Some(Fold { resource_version, managed_fields: Json::from(folded) })
+}
+
+/// Returns the fields that the recorded manifest has, the desired object has not, and the live one still has. With
+/// the ownership of client-side Helm taken over they go, unless somebody else owns them too. What the server filled
+/// in is in no manifest, and comes back by itself.
+fn dropped_fields(recorded: Option<&Json>, desired: &Json, live: &Json) -> Vec<FieldPath> {
+    let Some(recorded) = recorded else { return Vec::new() };
+    let before = super::body::applicable(recorded.clone());
+    let masker = Masker::new(&[]);
+    let options = DiffOptions { masker, context: 0, limit: 0 };
+    let gone = diff::object_diff(Some(&before), Some(desired), &options).changes;
+    let others = others_fields(live);
+    gone.into_iter()
+        .filter(|change| change.after.is_none())
+        .map(|change| change.path)
+        .filter(|path| path.find(live).is_some() && !others.contains(&path.to_string()))
+        .collect()
 }
 
 /// Returns the fields that other managers own as well, which therefore stay.
@@ -252,14 +299,6 @@ fn others_fields(live: &Json) -> Vec<String> {
     let others =
         entries.filter(|entry| entry.owner.manager != FIELD_MANAGER || !entry.owner.subresource.is_empty());
     others.flat_map(|entry| entry.fields.leaves()).map(|path| path.to_string()).collect()
-}
-
-/// Data, labels and annotations are only there because somebody wrote them; elsewhere a field that nobody sends
-/// may be one of the server's defaults, of which the folding itself is no change.
-fn was_set_by_a_chart(path: &str) -> bool {
-    ["data.", "binaryData.", "metadata.labels", "metadata.annotations"]
-        .iter()
-        .any(|start| path.starts_with(start))
 }
 
 /// Returns a reason for each other manager whose different values are overwritten.
@@ -335,15 +374,15 @@ fn refused(object: &ObservedObject, owner: &Owner, verdict: &Verdict, masker: Ma
 fn immutable(object: &ObservedObject, owner: &Owner, fields: &[String], masker: Masker<'_>) -> Judged {
     let key = &object.key;
     let live = object.live.clone().unwrap_or_default();
-    let field = if fields.is_empty() { "spec".to_owned() } else { fields.join(", ") };
-    let first = fields.first().map_or("spec", String::as_str);
+    let named: &[String] = if fields.is_empty() { &["spec".to_owned()] } else { fields };
+    let field = named.join(", ");
     let diff = difference(Some(&live), &merged(&live, &object.body), masker);
-    let change = ImmutableChange {
-        object: key.clone(),
+    let changes = named.iter().map(|field| ImmutableChange {
         field: field.clone(),
-        from: shown_value(&live, first, masker),
-        to: shown_value(&object.body, first, masker),
-    };
+        from: shown_value(&live, field, masker),
+        to: shown_value(&object.body, field, masker),
+    });
+    let changes = changes.collect();
     let dependents = match dependents(&live, &object.body) {
         Ok(dependents) => dependents,
         Err(reason) if owner.forced => {
@@ -351,7 +390,7 @@ fn immutable(object: &ObservedObject, owner: &Owner, fields: &[String], masker: 
         }
         Err(_) => Dependents::Background,
     };
-    match guard::permit_replace(&owner.release, &owner.app, owner.forced, change) {
+    match guard::permit_replace(&owner.release, &owner.app, owner.forced, key, changes) {
         Err(reasons) => Judged::refused(key, reasons).showing(diff),
         Ok(permit) => {
             let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
@@ -383,7 +422,7 @@ fn dependents(live: &Json, desired: &Json) -> Result<Dependents, Reason> {
     if adoptable {
         return Ok(Dependents::Orphan);
     }
-    if from["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Delete" {
+    if takes_its_claims(live) {
         let name = live["metadata"]["name"].as_str().unwrap_or_default();
         return Err(Reason::ClaimsWouldGo { object: name.to_owned() });
     }
@@ -417,17 +456,7 @@ fn difference(live: Option<&Json>, result: &Json, masker: Masker<'_>) -> ObjectD
 fn shown_value(object: &Json, field: &str, masker: Masker<'_>) -> String {
     let mut object = object.clone();
     masker.mask(&mut object);
-    let mut value = &object;
-    for part in field.split('.') {
-        let (name, index) = match part.split_once('[') {
-            Some((name, index)) => (name, index.trim_end_matches(']').parse::<usize>().ok()),
-            None => (part, None),
-        };
-        value = &value[name];
-        if let Some(index) = index {
-            value = &value[index];
-        }
-    }
+    let value = FieldPath::parse(field).find(&object).unwrap_or(&Json::Null);
     let text = match value {
         Json::Null => "(none)".to_owned(),
         Json::String(text) => text.clone(),

@@ -9,6 +9,7 @@
 
 pub mod body;
 pub mod check;
+mod compare;
 mod decide;
 mod guard;
 mod input;
@@ -195,6 +196,17 @@ impl fmt::Display for ChartId {
     }
 }
 
+/// A hook that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookPlan {
+    /// When, such as `pre-upgrade`.
+    pub event: String,
+    /// The kind of its object.
+    pub kind: String,
+    /// The name of its object.
+    pub name: String,
+}
+
 /// The decision about a release.
 #[derive(Debug)]
 pub struct ReleasePlan {
@@ -214,6 +226,10 @@ pub struct ReleasePlan {
     pub revision: Option<u64>,
     /// Releases that have to succeed before.
     pub needs: Vec<ReleaseKey>,
+    /// Those of them that have to be ready, not only applied.
+    pub waits_for: Vec<ReleaseKey>,
+    /// The hooks that run, in the order in which they are stored.
+    pub hooks: Vec<HookPlan>,
     /// Its objects, in the order in which they are applied, then those that go or stay behind.
     pub objects: Vec<ObjectPlan>,
     /// Warnings that the server gave for its objects.
@@ -230,7 +246,7 @@ impl Plan {
 
     /// Tells whether carrying the plan out changes anything.
     pub fn has_changes(&self) -> bool {
-        self.releases.iter().any(|release| release.action.is_change())
+        !self.namespaces.is_empty() || self.releases.iter().any(|release| release.action.is_change())
     }
 
     /// Tells whether a guard refuses a release.

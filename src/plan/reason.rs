@@ -101,6 +101,12 @@ pub enum Reason {
     DataKept { object: ObjectKey },
     /// Replacing the StatefulSet would delete its claims.
     ClaimsWouldGo { object: String },
+    /// The object is being deleted: nothing applied to it would last.
+    BeingDeleted { object: ObjectKey },
+    /// Another release of the same run applies the object, or this one does so twice.
+    AppliedTwice { object: ObjectKey, by: String },
+    /// A Job that ended was removed by its own `ttlSecondsAfterFinished`.
+    EndedAndGone,
     /// A release that this one waits for is blocked.
     WaitsForBlocked { release: ReleaseKey },
 }
@@ -177,6 +183,9 @@ impl Reason {
             Reason::CrdExists => "crd-exists",
             Reason::DataKept { .. } => "data-kept",
             Reason::ClaimsWouldGo { .. } => "claims-would-go",
+            Reason::BeingDeleted { .. } => "being-deleted",
+            Reason::AppliedTwice { .. } => "applied-twice",
+            Reason::EndedAndGone => "ended-and-gone",
             Reason::WaitsForBlocked { .. } => "waits-for-blocked",
         }
     }
@@ -190,6 +199,8 @@ impl Reason {
             | Reason::ReplaceForced { object, .. }
             | Reason::NeverReplaced { object }
             | Reason::DataKept { object }
+            | Reason::BeingDeleted { object }
+            | Reason::AppliedTwice { object, .. }
             | Reason::RefusedByServer { object, .. }
             | Reason::KnownAfterApply { object, .. }
             | Reason::Unverified { object, .. }
@@ -224,6 +235,7 @@ impl Reason {
             | Reason::Adopted
             | Reason::RemovalWithheld { .. }
             | Reason::CrdsChange
+            | Reason::EndedAndGone
             | Reason::TooManyRemovals { .. }
             | Reason::CrdExists
             | Reason::ClaimsWouldGo { .. }
@@ -248,18 +260,29 @@ impl Reason {
             Reason::NobodysRelease { app, .. } => {
                 Some(format!("to take it over, write `adopt = \"unowned\"` in [apps.{app}]"))
             }
-            Reason::Pending { .. } => Some(
-                "wait until it ends; if its process is gone, `helm rollback` to the last good revision"
-                    .to_owned(),
-            ),
+            Reason::Pending { status, .. } => Some(match status.as_str() {
+                "uninstalling" => "wait until it ends; if its process is gone, `helm uninstall` finishes it".to_owned(),
+                "pending-install" => {
+                    "wait until it ends; if its process is gone, `helm uninstall` removes what it left".to_owned()
+                }
+                _ => "wait until it ends; if its process is gone, `helm rollback` to the last good revision".to_owned(),
+            }),
             Reason::RecordUnreadable { record, .. } => {
                 Some(format!("look at the Secret {record}; once it is repaired or removed, plan again"))
             }
             Reason::OtherContext { owner, .. } => {
                 Some(format!("remove the app here, or manage it in the file whose context is `{owner}`"))
             }
-            Reason::NotOurs { .. } => {
-                Some("rename the object, or remove it where it is managed now".to_owned())
+            Reason::NotOurs { owner, .. } if owner == "no release" => Some(
+                "to take it over, write `adopt = \"unowned\"` in the app; else rename the object, or remove it".to_owned(),
+            ),
+            Reason::NotOurs { .. } => Some("rename the object, or remove it where it is managed now".to_owned()),
+            Reason::BeingDeleted { .. } => {
+                Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
+            }
+            Reason::AppliedTwice { .. } => Some("let one release have it, or give it another name".to_owned()),
+            Reason::ClaimsWouldGo { .. } => {
+                Some("set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first".to_owned())
             }
             Reason::TooManyRemovals { .. } => {
                 Some("if they are all meant to go, add `--allow-prune`".to_owned())
@@ -371,9 +394,12 @@ impl fmt::Display for Reason {
             }
             Reason::ClaimsWouldGo { object } => write!(
                 f,
-                "StatefulSet {object} cannot be replaced: its claims, and the data, would be deleted with it \
+                "StatefulSet {object} cannot be deleted: its claims, and the data, would go with it \
                  (persistentVolumeClaimRetentionPolicy.whenDeleted)"
             ),
+            Reason::BeingDeleted { object } => write!(f, "{object} is being deleted, and not gone yet"),
+            Reason::AppliedTwice { object, by } => write!(f, "{object} is also applied by {by}"),
+            Reason::EndedAndGone => f.write_str("ended, and was removed by its own time to live"),
             Reason::WaitsForBlocked { release } => write!(f, "waits for {release}, which is blocked"),
         }
     }

@@ -348,6 +348,7 @@ fn protection_withholds_and_shows_what_it_withholds() {
 fn a_release_that_left_the_file_goes_unless_that_is_uncertain() {
     let stray = || Stray {
         key: key("old"),
+        protected_by: None,
         history: recorded("old", Status::Deployed, Some("ours")),
         remnants: Ok(vec![remnant("ConfigMap", Some(config_map("1", Some("old"))))]),
     };
@@ -370,6 +371,7 @@ fn a_release_that_left_the_file_goes_unless_that_is_uncertain() {
 fn more_removals_than_allowed_are_all_refused() {
     let stray = |name: &str| Stray {
         key: key(name),
+        protected_by: None,
         history: recorded(name, Status::Deployed, Some("ours")),
         remnants: Ok(Vec::new()),
     };
@@ -406,6 +408,7 @@ fn rich_plan() -> Plan {
     ];
     let stray = Stray {
         key: key("old"),
+        protected_by: None,
         history: recorded("old", Status::Deployed, Some("ours")),
         remnants: Ok(vec![remnant("ConfigMap", Some(config_map("1", Some("old"))))]),
     };

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::diff::FieldChange;
 use crate::model::ClusterIdentity;
-use crate::plan::{ChartId, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
+use crate::plan::{ChartId, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,9 +39,18 @@ struct ReleaseReport<'a> {
     chart_to: Option<ChartReport<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     needs: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<HookReport<'a>>,
     objects: Vec<ObjectReport<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct HookReport<'a> {
+    event: &'a str,
+    kind: &'a str,
+    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -110,9 +119,14 @@ fn release(plan: &ReleasePlan) -> ReleaseReport<'_> {
         chart_from: plan.chart_from.as_ref().map(chart),
         chart_to: plan.chart_to.as_ref().map(chart),
         needs: plan.needs.iter().map(ToString::to_string).collect(),
+        hooks: plan.hooks.iter().map(hook).collect(),
         objects: plan.objects.iter().map(object).collect(),
         warnings: &plan.warnings,
     }
+}
+
+fn hook(plan: &HookPlan) -> HookReport<'_> {
+    HookReport { event: &plan.event, kind: &plan.kind, name: &plan.name }
 }
 
 fn chart(id: &ChartId) -> ChartReport<'_> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::plan_json::pretty;
-use crate::execute::Outcome;
-use crate::model::{ClusterIdentity, ReleaseKey};
+use crate::execute::{Outcome, Outcomes};
+use crate::model::ClusterIdentity;
 use crate::plan::{Plan, Reason};
 
 #[derive(Serialize)]
@@ -14,6 +14,8 @@ struct RunReport<'a> {
     format: &'static str,
     cluster: &'a ClusterIdentity,
     context: &'a str,
+    #[serde(rename = "failedNamespaces", skip_serializing_if = "BTreeMap::is_empty")]
+    failed_namespaces: &'a BTreeMap<String, String>,
     releases: Vec<ReleaseReport<'a>>,
 }
 
@@ -31,9 +33,9 @@ struct ReleaseReport<'a> {
 }
 
 /// Returns how every release of the plan ended, as one JSON document with a final newline.
-pub fn run_json(plan: &Plan, outcomes: &BTreeMap<ReleaseKey, Outcome>) -> String {
+pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
     let releases = plan.releases.iter().filter_map(|release| {
-        let outcome = outcomes.get(&release.key)?;
+        let outcome = outcomes.releases.get(&release.key)?;
         let (revision, message) = match outcome {
             Outcome::Deployed { revision } => (Some(*revision), None),
             Outcome::Failed { message } | Outcome::Stale { message } | Outcome::Interrupted { message } => {
@@ -56,6 +58,7 @@ pub fn run_json(plan: &Plan, outcomes: &BTreeMap<ReleaseKey, Outcome>) -> String
         format: "statectl.run/v1",
         cluster: &plan.cluster,
         context: &plan.context,
+        failed_namespaces: &outcomes.namespaces,
         releases: releases.collect(),
     })
 }

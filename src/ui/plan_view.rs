@@ -115,6 +115,9 @@ impl View {
         for object in &release.objects {
             self.object(object);
         }
+        for hook in &release.hooks {
+            self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
+        }
         for warning in &release.warnings {
             self.wrapped("server warning: ", warning, 4);
         }

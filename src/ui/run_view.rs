@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::execute::Outcome;
-use crate::model::ReleaseKey;
+use crate::execute::{Outcome, Outcomes};
 use crate::ui::Style;
 
 /// Returns one line for each release that the run touched or had to leave, and the counts.
-pub fn render(outcomes: &BTreeMap<ReleaseKey, Outcome>, style: Style) -> String {
+pub fn render(run: &Outcomes, style: Style) -> String {
+    let outcomes = &run.releases;
     let width = outcomes.keys().map(|key| key.to_string().len()).max().unwrap_or(0);
     let mut text = String::new();
+    for (name, why) in &run.namespaces {
+        text.push_str("  namespace ");
+        text.push_str(&[name.as_str(), &style.danger("failed"), why].join("  "));
+        text.push('\n');
+    }
     for (key, outcome) in outcomes {
         let (word, detail) = match outcome {
             Outcome::Unchanged => continue,
