@@ -197,6 +197,77 @@ fn missing() -> ObservedObject {
     observed(None, accepted(config_map("1", Some("web"))))
 }
 
+/// As [`missing`], with another name.
+fn named(name: &str) -> ObservedObject {
+    let mut object = missing();
+    object.key.name = name.to_owned();
+    object.body["metadata"]["name"] = json!(name);
+    object
+}
+
+#[test]
+fn an_object_has_one_release() {
+    let releases = state(&[app("one", ""), app("two", "")].concat()).releases;
+    let wanted = releases.into_iter().map(|release| Wanted {
+        history: Ok(History::new(release.key.clone())),
+        release,
+        protected_by: None,
+        content: Some(Ok(content("1.0.0", vec![missing()]))),
+        remnants: Ok(Vec::new()),
+    });
+    let decided = plan(&input(wanted.collect(), Vec::new(), Operation::Reconcile));
+    let actions: Vec<&str> = decided.releases.iter().map(|release| release.action.name()).collect();
+    assert_eq!(actions, ["install", "blocked"]);
+    assert_eq!(
+        decided.releases[1].reasons[0].to_string(),
+        "ConfigMap shop/a is also applied by release shop/one"
+    );
+    assert_eq!(check(&decided), [""; 0]);
+    Case::new(none(), vec![missing(), missing()]).check("blocked", &["applied-twice"]);
+}
+
+#[test]
+fn an_object_on_its_way_out_is_not_as_desired() {
+    let mut live = config_map("1", Some("web"));
+    live["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let object = observed(Some(live), accepted(config_map("1", Some("web"))));
+    Case::new(deployed(), vec![object]).check("blocked", &["being-deleted"]);
+}
+
+#[test]
+fn claims_never_go_with_their_set() {
+    let mut set = config_map("1", Some("web"));
+    set["kind"] = json!("StatefulSet");
+    set["spec"] = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}});
+    let mut case = Case::new(deployed(), vec![as_desired()]);
+    case.remnants = vec![remnant("StatefulSet", Some(set))];
+    case.check("blocked", &["claims-would-go"]);
+}
+
+#[test]
+fn what_client_side_helm_owns_and_the_chart_dropped_is_shown_to_go() {
+    let fields = |paths: Json| {
+        json!([{"manager": "helm", "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": paths}])
+    };
+    let mut live = config_map("1", Some("web"));
+    live["data"]["old"] = json!("x");
+    live["metadata"]["managedFields"] = fields(json!({"f:data": {"f:x": {}, "f:old": {}}}));
+    let with_old = MANIFEST.replace("x: \"1\"\n", "x: \"1\"\n  old: x\n");
+    let mut history = deployed();
+    let mut record = history.latest().unwrap().release.clone();
+    record.manifest = with_old;
+    let labels = history::labels_for("ours", "shop");
+    let object = history::new_object(Storage::Secret, &record, &labels, Timestamp::UNIX_EPOCH).unwrap();
+    history = history::group(Storage::Secret, [&object]).remove(&key("web")).unwrap();
+    // The dry run keeps what another entry owns.
+    let object = observed(Some(live.clone()), accepted(live));
+    let decided = Case::new(history, vec![object]).check("upgrade", &["manifest-changed"]);
+    let shown = &decided.releases[0].objects[0];
+    assert_eq!(shown.action, ObjectAction::Update);
+    assert_eq!(shown.diff.as_ref().unwrap().paths(), ["data.old"]);
+}
+
 #[test]
 fn nothing_recorded_is_an_install() {
     let plan = Case::new(none(), vec![missing()]).check("install", &["not-installed"]);
@@ -342,6 +413,12 @@ fn protection_withholds_and_shows_what_it_withholds() {
     assert_eq!(plan.releases[0].objects.len(), 1, "the withheld change is still shown");
     let first = Case { protected_by: Some("app `web`"), ..Case::new(none(), vec![missing()]) };
     first.check("install", &["not-installed"]);
+    let refused = observed(
+        Some(config_map("0", Some("web"))),
+        ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["data.x".to_owned()] } },
+    );
+    let guarded = Case { protected_by: Some("app `web`"), ..Case::new(deployed(), vec![refused]) };
+    guarded.check("none", &["protected"]);
 }
 
 #[test]
@@ -359,6 +436,13 @@ fn a_release_that_left_the_file_goes_unless_that_is_uncertain() {
         ("uninstall", "left-file")
     );
     assert_eq!(check(&decided), [""; 0]);
+    given.strays[0].protected_by = Some("namespace `shop`".to_owned());
+    assert_eq!(
+        plan(&given).releases[0].action.name(),
+        "none",
+        "a protected namespace protects what left the file"
+    );
+    given.strays[0].protected_by = None;
     given.removal_withheld = Some("the file has no app left".to_owned());
     let withheld = plan(&given);
     assert_eq!(
@@ -404,7 +488,7 @@ fn rich_plan() -> Plan {
     gone.key.name = "gone".to_owned();
     let wanted = vec![
         of(web, deployed(), content("1.1.0", vec![refused]), vec![gone]),
-        of(new, History::new(key("new")), content("1.0.0", vec![missing()]), Vec::new()),
+        of(new, History::new(key("new")), content("1.0.0", vec![named("n")]), Vec::new()),
     ];
     let stray = Stray {
         key: key("old"),
