@@ -8,12 +8,14 @@
 )]
 
 mod bad_input;
+mod corpus;
 mod credentials;
 mod dsf;
 mod examples;
 mod helm_template;
 mod records;
 mod releases;
+mod render;
 mod server;
 mod support;
 mod template;
