@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::event::{Event, Phase};
 use super::{Context, StepError};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
+use crate::diff;
 use crate::model::{FIELD_MANAGER, ObjectKey, ReleaseKey};
 use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold, Permit};
 
@@ -28,7 +29,7 @@ pub(super) async fn apply(
         ApplyMode::Either => send(context, release, &resource, &step.key, &step.body).await,
         ApplyMode::Update { uid, fold } => {
             if let Some(fold) = fold {
-                fold_ownership(context, &resource, &step.key, fold).await?;
+                fold_ownership(context, &resource, &step.key, uid, fold).await?;
             }
             update(context, release, &resource, step, uid).await
         }
@@ -104,25 +105,37 @@ async fn send(
     Ok(())
 }
 
-/// Rewrites who owns the fields, if the object is still the one that the new list was computed from.
+/// How often the ownership of an object is rewritten whose status changes meanwhile.
+const FOLD_ATTEMPTS: usize = 8;
+
+/// Rewrites who owns the fields, if the object is still the one that was planned with. Controllers that write its
+/// status meanwhile change the resource version, and nothing that the plan rests on.
 async fn fold_ownership(
     context: &Context<'_>,
     resource: &Resource,
     key: &ObjectKey,
+    uid: &str,
     fold: &Fold,
 ) -> Result<(), StepError> {
-    // A stale resource version is a 409; a JSON patch `test` would be a 422, which means something else.
-    let patch = json!([
-        {"op": "replace", "path": "/metadata/managedFields", "value": fold.managed_fields},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": fold.resource_version},
-    ]);
-    let patched = context.writer.json_patch(resource, key.namespace.as_deref(), &key.name, &patch).await;
-    patched.map(drop).map_err(|error| {
-        if error.is_status(409) || error.is_status(404) {
-            return StepError::Stale { what: format!("{key} was changed by somebody else") };
+    let moved = || StepError::Stale { what: format!("{key} was changed by somebody else") };
+    let namespace = key.namespace.as_deref();
+    for _ in 0..FOLD_ATTEMPTS {
+        let found = context.writer.reader().get(resource, namespace, &key.name).await;
+        let live = found.map_err(|error| StepError::object(key, error))?.ok_or_else(moved)?;
+        let mut content = live.clone();
+        diff::strip_server_fields(&mut content);
+        if live["metadata"]["uid"] != uid || content != fold.content {
+            return Err(moved());
         }
-        StepError::object(key, error)
-    })
+        // A stale resource version is a 409; a JSON patch `test` would be a 422, which means something else.
+        let Some(patch) = diff::fold_patch(&live, FIELD_MANAGER, &[FIELD_MANAGER]) else { return Ok(()) };
+        match context.writer.json_patch(resource, namespace, &key.name, &patch).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_status(409) => {}
+            Err(error) => return Err(StepError::object(key, error)),
+        }
+    }
+    Err(moved())
 }
 
 /// Deletes an object and creates it again. There is no way here without a permit for this very object.

@@ -271,9 +271,10 @@ fn accepted(
 
 /// Returns the rewrite of ownership that client-side Helm makes necessary.
 fn ownership(live: &Json) -> Option<Fold> {
-    let folded = diff::fold_updates(live, FIELD_MANAGER, &[FIELD_MANAGER])?;
-    let resource_version = live["metadata"]["resourceVersion"].as_str()?.to_owned();
-    Some(Fold { resource_version, managed_fields: Json::from(folded) })
+    diff::fold_updates(live, FIELD_MANAGER, &[FIELD_MANAGER])?;
+    let mut content = live.clone();
+    diff::strip_server_fields(&mut content);
+    Some(Fold { content })
 }
 
 /// Returns the fields that the recorded manifest has, the desired object has not, and the live one still has. With

@@ -79,7 +79,7 @@ pub enum ApplyMode {
     Update {
         /// The uid that must still be there.
         uid: String,
-        /// New `managedFields` to write first, with the resource version they were computed from.
+        /// The rewrite of `managedFields` that comes first.
         fold: Option<Fold>,
     },
     /// It is as desired: nothing is sent, but readiness counts it.
@@ -97,13 +97,12 @@ pub enum ApplyMode {
     },
 }
 
-/// A rewrite of field ownership, valid for one resource version.
+/// A rewrite of field ownership: everything that client-side Helm owns becomes part of the apply entry.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    /// The resource version that it was computed from.
-    pub resource_version: String,
-    /// The new list.
-    pub managed_fields: Json,
+    /// The object as it was planned with, without what the server keeps for itself: the rewrite holds for an object
+    /// that is still the same, whatever its status and resource version are by now.
+    pub content: Json,
 }
 
 /// What happens to the dependents of a deleted object.
