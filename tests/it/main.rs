@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod compatibility;
 mod corpus;
 mod credentials;
 mod dsf;
