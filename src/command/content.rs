@@ -14,7 +14,7 @@ use crate::history::{self, History, Status};
 use crate::host::{clock, files, random};
 use crate::manifest::{self, Document, SplitRule};
 use crate::model::{GroupVersionKind, ReleaseKey};
-use crate::plan::Reason;
+use crate::plan::{self, Reason};
 use crate::render::capabilities::{Capabilities, KubeVersion};
 use crate::render::lookup::{LookupKey, Lookups};
 use crate::render::{self, ReleaseInfo, RenderedHook, RenderedRelease, Request};
@@ -36,26 +36,69 @@ pub(super) struct Job {
 }
 
 /// What a chart may know of earlier revisions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Past {
+    next: Turn,
+    /// The deployed revision, if the newest one is.
+    current: Option<Current>,
+}
+
+/// Which revision a chart is rendered for.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
     revision: i64,
     is_install: bool,
 }
 
+/// The deployed revision as it was rendered.
+#[derive(Clone, Debug)]
+struct Current {
+    turn: Turn,
+    manifest: String,
+    config: Map,
+    chart: (String, String),
+}
+
 impl Default for Past {
     fn default() -> Self {
-        Self { revision: 1, is_install: true }
+        Self { next: Turn { revision: 1, is_install: true }, current: None }
     }
 }
 
 impl Past {
     pub(super) fn of(history: &History) -> Self {
-        let installed = history.latest().is_some_and(|latest| {
-            latest.release.info.status != Status::Uninstalled && history.baseline().is_some()
-        });
+        let latest = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled);
+        let number = |revision: u64| i64::try_from(revision).unwrap_or(i64::MAX);
         // An install always renders as revision 1, also where older records count on (Helm `pkg/action/install.go`).
-        let revision = if installed { i64::try_from(history.next_revision()).unwrap_or(i64::MAX) } else { 1 };
-        Self { revision, is_install: !installed }
+        let turn = |revision: u64, is_install: bool| Turn {
+            revision: if is_install { 1 } else { number(revision) },
+            is_install,
+        };
+        let next = turn(history.next_revision(), latest.is_none() || history.baseline().is_none());
+        let deployed = latest.filter(|latest| latest.release.info.status == Status::Deployed);
+        let current = deployed.map(|record| {
+            let release = &record.release;
+            let chart = release.chart.as_ref();
+            let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+            Current {
+                turn: turn(release.version, release.info.first_deployed == release.info.last_deployed),
+                manifest: release.manifest.clone(),
+                config: release.config.clone(),
+                chart: (text(chart.map(history::Chart::name)), text(chart.map(history::Chart::version))),
+            }
+        });
+        Self { next, current }
+    }
+}
+
+impl Current {
+    /// Tells whether the same chart with the same values is asked for, and it rendered to this.
+    fn equals(&self, chart: &Chart, config: &Map, rendered: &RenderedRelease) -> bool {
+        self.chart == (chart.metadata.name.clone(), chart.metadata.version.clone())
+            && plan::changed_values(&self.config, config).is_empty()
+            && (self.manifest == rendered.manifest
+                || plan::body::stored_objects(&self.manifest)
+                    == plan::body::stored_objects(&rendered.manifest))
     }
 }
 
@@ -162,22 +205,35 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
         Ok(config) => config,
         Err(message) => return Tried::Done(key, Box::new(Err(Reason::NotRendered { message }))),
     };
-    let request = Request {
-        chart: &chart,
-        values: &config,
-        release: ReleaseInfo {
-            name: key.name.clone(),
-            namespace: key.namespace.clone(),
-            revision: attempt.job.past.revision,
-            is_install: attempt.job.past.is_install,
-            is_upgrade: !attempt.job.past.is_install,
-        },
-        capabilities,
-        options: render::Options::default(),
-        now: clock::now_local(),
-        seed: attempt.seed,
+    let seed = attempt.seed;
+    let mut render = |turn: Turn| {
+        let request = Request {
+            chart: &chart,
+            values: &config,
+            release: ReleaseInfo {
+                name: key.name.clone(),
+                namespace: key.namespace.clone(),
+                revision: turn.revision,
+                is_install: turn.is_install,
+                is_upgrade: !turn.is_install,
+            },
+            capabilities,
+            options: render::Options::default(),
+            now: clock::now_local(),
+            seed,
+        };
+        renderer.release(&request, &mut attempt.lookups)
     };
-    let result = renderer.release(&request, &mut attempt.lookups);
+    let mut result = render(attempt.job.past.next);
+    // A chart that shows the number of its revision differs at each one. It is as desired if it is what it would be
+    // as the revision that is deployed.
+    if let (Ok(rendered), Some(current)) = (&result, &attempt.job.past.current)
+        && !current.equals(&chart, &config, rendered)
+        && let Ok(again) = render(current.turn)
+        && current.equals(&chart, &config, &again)
+    {
+        result = Ok(again);
+    }
     if attempt.lookups.missing().next().is_some() {
         return Tried::Asks(Box::new(attempt));
     }

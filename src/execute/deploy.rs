@@ -66,7 +66,9 @@ async fn steps(
             objects::apply(context, key, step, deploy.timeout).await?;
         }
         wait::ready(context, key, deploy.crds.iter().map(|step| &step.key), deploy.timeout).await?;
-        context.rediscover().await?;
+        for step in &deploy.crds {
+            context.rediscover(&step.body, deploy.timeout).await?;
+        }
     }
     if deploy.run_hooks {
         hooks::run(context, key, &mut record.release, before, deploy.timeout).await?;
@@ -81,7 +83,7 @@ async fn steps(
         objects::apply(context, key, step, deploy.timeout).await?;
         if step.key.gvk.kind == "CustomResourceDefinition" && !matches!(step.mode, ApplyMode::Unchanged) {
             wait::ready(context, key, std::iter::once(&step.key), deploy.timeout).await?;
-            context.rediscover().await?;
+            context.rediscover(&step.body, deploy.timeout).await?;
         }
     }
     if deploy.wait {

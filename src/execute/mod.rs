@@ -13,17 +13,23 @@ mod uninstall;
 mod wait;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures::StreamExt as _;
+use serde_json::Value as Json;
 use tokio::sync::RwLock;
+use tokio::time::Instant;
 
 pub use error::StepError;
 pub use event::{Event, Outcome, Phase};
 
 use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
 use crate::host::signals::Stop;
-use crate::model::{NAMESPACE_MANAGER, ReleaseKey};
+use crate::model::{GroupVersionKind, NAMESPACE_MANAGER, ReleaseKey};
 use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Work};
+
+/// Between two looks at the kinds that the server knows.
+const DISCOVERY_POLL: Duration = Duration::from_millis(100);
 
 /// What a run works with.
 pub struct Run<'a> {
@@ -54,16 +60,30 @@ impl Context<'_> {
         (self.events)(event);
     }
 
-    async fn resource(&self, gvk: &crate::model::GroupVersionKind) -> Result<Resource, StepError> {
+    async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, StepError> {
         let discovery = self.discovery.read().await;
         Ok(discovery.resource(gvk)?.clone())
     }
 
-    /// Reads the kinds again, after custom resource definitions were created.
-    async fn rediscover(&self) -> Result<(), StepError> {
-        let fresh = self.writer.reader().discover().await?;
-        *self.discovery.write().await = fresh;
-        Ok(())
+    /// Reads the kinds again until those that a definition serves are among them: the server's discovery follows a
+    /// definition that says Established only a moment later.
+    async fn rediscover(&self, definition: &Json, timeout: Duration) -> Result<(), StepError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let fresh = self.writer.reader().discover().await?;
+            let missing = served_kinds(definition).into_iter().find(|gvk| fresh.resource(gvk).is_err());
+            *self.discovery.write().await = fresh;
+            let Some(gvk) = missing else { return Ok(()) };
+            if Instant::now() >= deadline {
+                return Err(StepError::TimedOut {
+                    what: format!("the kind {gvk} is not served"),
+                    seconds: timeout.as_secs(),
+                    why: "its definition is established".to_owned(),
+                });
+            }
+            self.check_stop()?;
+            tokio::time::sleep(DISCOVERY_POLL).await;
+        }
     }
 
     /// Ends a release that has not passed a point of no return when the run was asked to stop.
@@ -86,6 +106,22 @@ impl Outcomes {
     pub fn has_failed(&self) -> bool {
         !self.namespaces.is_empty() || self.releases.values().any(Outcome::is_failure)
     }
+}
+
+/// Returns the kinds that a custom resource definition serves.
+fn served_kinds(definition: &Json) -> Vec<GroupVersionKind> {
+    let spec = &definition["spec"];
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let served = versions.filter(|version| version["served"] == true);
+    served
+        .filter_map(|version| {
+            Some(GroupVersionKind {
+                group: spec["group"].as_str()?.to_owned(),
+                version: version["name"].as_str()?.to_owned(),
+                kind: spec["names"]["kind"].as_str()?.to_owned(),
+            })
+        })
+        .collect()
 }
 
 /// Carries out `plan` and returns how each release of it ended.
@@ -200,8 +236,8 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
         return (release.key.clone(), Outcome::Skipped { because });
     }
     context.emit(Event::ReleaseStarted { key: release.key.clone(), action: release.action.name() });
-    if let Err(because) = unchanged_needs(context, plan, release).await {
-        return (release.key.clone(), Outcome::Skipped { because });
+    if let Err(outcome) = unchanged_needs(context, plan, release).await {
+        return (release.key.clone(), outcome);
     }
     let result = match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
@@ -214,8 +250,8 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
 /// Waits for needed releases that this run does not touch: they may not be ready all the same.
 ///
 /// # Errors
-/// Why the release is not started.
-async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> Result<(), String> {
+/// How the release ends without being started.
+async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> Result<(), Outcome> {
     let Work::Deploy(deploy) = &release.work else { return Ok(()) };
     for need in &release.waits_for {
         let Some(needed) = plan.release(need).filter(|needed| needed.action == Action::None) else {
@@ -223,7 +259,12 @@ async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePl
         };
         let there = needed.objects.iter().filter(|object| object.action == ObjectAction::None);
         let ready = wait::ready(context, &release.key, there.map(|object| &object.key), deploy.timeout).await;
-        ready.map_err(|error| format!("it needs {need}: {}", error.text()))?;
+        ready.map_err(|error| match error {
+            StepError::Interrupted { .. } => error.into_outcome(),
+            other => {
+                Outcome::Failed { message: format!("not started, because it needs {need}: {}", other.text()) }
+            }
+        })?;
     }
     Ok(())
 }

@@ -30,6 +30,7 @@ pub use input::{
     Content, ObservedNamespace, ObservedObject, Operation, PlanInput, Remnant, ServerAnswer, Stray, Wanted,
 };
 pub use reason::{Reason, RefusalKind};
+pub use records::changed_values;
 pub use steps::{Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Fold, Uninstall, Work};
 
 use crate::diff::ObjectDiff;

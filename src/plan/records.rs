@@ -67,7 +67,7 @@ pub(super) fn labels(
 
 /// Returns the top-level keys whose values differ. Numbers are compared by value: a record holds every number
 /// as a float.
-pub(super) fn changed_values(recorded: &Map, desired: &Map) -> Vec<String> {
+pub fn changed_values(recorded: &Map, desired: &Map) -> Vec<String> {
     let keys: std::collections::BTreeSet<&String> = recorded.keys().chain(desired.keys()).collect();
     let differs = |key: &&String| match (recorded.get(*key), desired.get(*key)) {
         (Some(a), Some(b)) => !same(a, b),

@@ -196,12 +196,12 @@ impl View {
         self.lines.push(String::new());
         let counts = if parts.is_empty() { "no releases".to_owned() } else { parts.join(", ") };
         if plan.has_changes() {
-            let batches = if plan.batches.len() == 1 {
-                "1 batch".to_owned()
-            } else {
-                format!("{} batches", plan.batches.len())
+            let how = match plan.batches.len() {
+                0 => "namespaces change".to_owned(),
+                1 => "in 1 batch".to_owned(),
+                count => format!("in {count} batches"),
             };
-            self.lines.push(self.style.bold(&format!("{counts}, in {batches}.")));
+            self.lines.push(self.style.bold(&format!("{counts}, {how}.")));
             if let Some(next) = next {
                 self.lines.push(format!("To carry it out: {next}"));
             }

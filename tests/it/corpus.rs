@@ -10,6 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support;
+
 fn tiny() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/corpus")
 }
@@ -80,7 +82,7 @@ fn a_corpus_without_cases_is_no_success() {
 #[test]
 fn the_given_corpus_comes_out_as_recorded() {
     let Some(given) = std::env::var_os("STATECTL_CORPUS").map(PathBuf::from) else {
-        println!("STATECTL_CORPUS names no corpus: only the tiny one is compared");
+        support::say("STATECTL_CORPUS names no corpus: only the tiny one is compared");
         return;
     };
     let unpacked = tempfile::tempdir().unwrap();
@@ -93,6 +95,6 @@ fn the_given_corpus_comes_out_as_recorded() {
         &given
     };
     let report = runner::run(dir, 2).unwrap();
-    println!("{report}");
+    support::say(&report.to_string());
     assert!(report.is_perfect());
 }

@@ -111,6 +111,30 @@ set = { greeting = "one" }
     }
 }
 
+#[test]
+fn a_chart_that_shows_its_revision_is_not_changed_for_ever() {
+    let scene = Scene::new("revision");
+    let chart = scene.folder.path().join("chart");
+    std::fs::create_dir_all(chart.join("templates")).unwrap();
+    std::fs::write(chart.join("Chart.yaml"), "apiVersion: v2\nname: shown\nversion: 1.0.0\n").unwrap();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: {{ .Values.x | quote }}\n  \
+               revision: {{ .Release.Revision | quote }}\n  install: {{ .Release.IsInstall | quote }}\n";
+    std::fs::write(chart.join("templates/a.yaml"), map).unwrap();
+    let apps = |x: &str| {
+        format!(
+            "[apps.a]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\nvalues = {{ x = \"{x}\" }}\n"
+        )
+    };
+    for (x, revision) in [("one", "1"), ("two", "2")] {
+        let file = scene.write(&apps(x));
+        let path = file.to_str().unwrap();
+        scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+        scene.cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0).says("no changes");
+        let map = scene.cluster.get(&scene.namespace, "configmap", "a").unwrap();
+        assert_eq!(map["data"]["revision"], revision);
+    }
+}
+
 /// helm 3 owns what it sets by ordinary updates; without taking that over a field that nobody sends any more stays.
 #[test]
 fn what_client_side_helm_added_goes() {

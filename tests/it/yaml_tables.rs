@@ -14,7 +14,7 @@ use statectl::yaml;
 #[expect(clippy::disallowed_methods, reason = "the folder is given by the environment")]
 fn yaml_tables_agree_with_go_yaml() {
     let Ok(folder) = std::env::var("STATECTL_YAML_TABLES") else {
-        println!("yaml tables: not given (set STATECTL_YAML_TABLES to their folder)");
+        crate::support::say("yaml tables: not given (set STATECTL_YAML_TABLES to their folder)");
         return;
     };
     let read =
@@ -22,7 +22,7 @@ fn yaml_tables_agree_with_go_yaml() {
     let mut wrong = Vec::new();
     let tokens = check(&read("tokens.go-yaml-v2.txt"), |case| case.replace("\\n", "\n"), &mut wrong);
     let snippets = check(&read("snippets.go-yaml-v2.txt"), snippet, &mut wrong);
-    println!("yaml tables: {tokens} tokens, {snippets} snippets");
+    crate::support::say(&format!("yaml tables: {tokens} tokens, {snippets} snippets"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

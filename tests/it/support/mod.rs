@@ -11,3 +11,9 @@ use std::path::PathBuf;
 pub(crate) fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
+
+/// Writes a line that is seen also when the test passes: what a test prints is shown only when it fails.
+pub(crate) fn say(text: &str) {
+    use std::io::Write as _;
+    writeln!(std::io::stderr(), "{text}").expect("stderr is open");
+}
