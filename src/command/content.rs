@@ -66,7 +66,9 @@ impl Default for Past {
 }
 
 impl Past {
-    pub(super) fn of(history: &History) -> Self {
+    /// Returns what the records say. A release that has to be taken over gets a new revision in any case, so it is
+    /// not compared with the one there is.
+    pub(super) fn of(history: &History, context: &str) -> Self {
         let latest = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled);
         let number = |revision: u64| i64::try_from(revision).unwrap_or(i64::MAX);
         // An install always renders as revision 1, also where older records count on (Helm `pkg/action/install.go`).
@@ -75,7 +77,9 @@ impl Past {
             is_install,
         };
         let next = turn(history.next_revision(), latest.is_none() || history.baseline().is_none());
-        let deployed = latest.filter(|latest| latest.release.info.status == Status::Deployed);
+        let deployed = latest.filter(|latest| {
+            latest.release.info.status == Status::Deployed && latest.context() == Some(context)
+        });
         let current = deployed.map(|record| {
             let release = &record.release;
             let chart = release.chart.as_ref();

@@ -167,7 +167,7 @@ impl Session {
 
         let rendered = match operation {
             Operation::Destroy => BTreeMap::new(),
-            Operation::Reconcile => self.render_all(&releases, cluster, &histories).await,
+            Operation::Reconcile => self.render_all(&releases, &state.context, cluster, &histories).await,
         };
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removal_withheld(state, operation, incomplete);
@@ -200,6 +200,7 @@ impl Session {
     async fn render_all(
         &self,
         releases: &[&Release],
+        context: &str,
         cluster: &Cluster,
         histories: &Histories,
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
@@ -209,7 +210,10 @@ impl Session {
             .map(|release| content::Job {
                 release: (*release).clone(),
                 chart: cache.chart(release),
-                past: histories.get(&release.key).map(content::Past::of).unwrap_or_default(),
+                past: histories
+                    .get(&release.key)
+                    .map(|history| content::Past::of(history, context))
+                    .unwrap_or_default(),
             })
             .collect();
         content::render_all(cluster, jobs).await
