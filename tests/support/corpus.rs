@@ -33,6 +33,10 @@ pub(crate) struct Report {
     deterministic: Score,
     errors: Score,
     partial: Score,
+    /// Errors whose text is Helm's to the letter, among those of the right kind in the right place.
+    texts: Score,
+    /// The cases whose text is another.
+    other_texts: Vec<String>,
     /// Failed cases by cause.
     failures: BTreeMap<String, Vec<String>>,
     /// Cases in which the renderer panicked.
@@ -51,7 +55,7 @@ impl Report {
         self.failures.is_empty() && self.deterministic.all + self.errors.all + self.partial.all > 0
     }
 
-    fn add(&mut self, case: &Case, outcome: Result<(), Failure>) {
+    fn add(&mut self, case: &Case, outcome: Outcome) {
         let score = match case.class {
             Class::Deterministic => &mut self.deterministic,
             Class::Error => &mut self.errors,
@@ -59,7 +63,16 @@ impl Report {
         };
         score.all += 1;
         match outcome {
-            Ok(()) => score.passed += 1,
+            Ok(same_text) => {
+                score.passed += 1;
+                if matches!(case.class, Class::Error) {
+                    self.texts.all += 1;
+                    self.texts.passed += usize::from(same_text);
+                    if !same_text {
+                        self.other_texts.push(case.id.clone());
+                    }
+                }
+            }
             Err(failure) => {
                 self.panics += usize::from(failure.cause == PANIC);
                 let line = format!("{}: {}", case.id, failure.detail);
@@ -80,6 +93,10 @@ impl fmt::Display for Report {
             }
         }
         writeln!(out, "panics: {}", self.panics)?;
+        writeln!(out, "error texts: {}/{} to the letter", self.texts.passed, self.texts.all)?;
+        for id in &self.other_texts {
+            writeln!(out, "  {id}: another text")?;
+        }
         let (deterministic, errors, partial) = (self.deterministic, self.errors, self.partial);
         write!(
             out,
@@ -95,6 +112,9 @@ struct Failure {
     cause: String,
     detail: String,
 }
+
+/// What came of a case; whether an error has Helm's very text.
+type Outcome = Result<bool, Failure>;
 
 const PANIC: &str = "panic";
 
@@ -172,7 +192,7 @@ fn load(dir: &Path) -> Result<Chart, String> {
     chart::load::from_files(files).map_err(|error| helm_text(&error))
 }
 
-fn run_chart(cases: &[&Case]) -> Vec<Result<(), Failure>> {
+fn run_chart(cases: &[&Case]) -> Vec<Outcome> {
     let chart = catch_unwind(|| load(&cases[0].chart_dir)).map_err(drop);
     with_renderer(|renderer| {
         let case = |case: &&Case| {
@@ -242,7 +262,7 @@ fn render(case: &Case, chart: &Chart, renderer: &mut Renderer) -> Result<BTreeMa
     renderer.files(&request, &mut Lookups::offline()).map_err(|error| Answer::of_render(&error))
 }
 
-fn compare(case: &Case, answer: Result<BTreeMap<String, String>, Answer>) -> Result<(), Failure> {
+fn compare(case: &Case, answer: Result<BTreeMap<String, String>, Answer>) -> Outcome {
     match (case.class, answer) {
         (Class::Error, Ok(_)) => failure("no error where one is expected", first_line(&case.expected_error)),
         (Class::Error, Err(answer)) => compare_error(case, &answer),
@@ -251,7 +271,7 @@ fn compare(case: &Case, answer: Result<BTreeMap<String, String>, Answer>) -> Res
     }
 }
 
-fn compare_error(case: &Case, answer: &Answer) -> Result<(), Failure> {
+fn compare_error(case: &Case, answer: &Answer) -> Outcome {
     if answer.class != case.error_class {
         let detail = format!(
             "{} instead of {}\nours: {}\nHelm: {}",
@@ -261,11 +281,11 @@ fn compare_error(case: &Case, answer: &Answer) -> Result<(), Failure> {
     }
     let same_place = match (place(&answer.text), place(&case.expected_error)) {
         // Without a place in a template the whole text counts. Helm goes through properties in no order.
-        (None, None) => sorted_lines(&answer.text) == sorted_lines(&case.expected_error),
+        (None, None) => sorted_words(&answer.text) == sorted_words(&case.expected_error),
         (ours, theirs) => ours == theirs,
     };
     if same_place {
-        return Ok(());
+        return Ok(sorted_words(&answer.text) == sorted_words(&case.expected_error));
     }
     failure("error in another place", format!("\nours: {}\nHelm: {}", answer.text, case.expected_error))
 }
@@ -279,7 +299,7 @@ fn place(text: &str) -> Option<&str> {
     (digits > 0).then(|| &text[..=file + digits])
 }
 
-fn compare_files(case: &Case, files: &BTreeMap<String, String>) -> Result<(), Failure> {
+fn compare_files(case: &Case, files: &BTreeMap<String, String>) -> Outcome {
     let Some(path) = &case.expected else {
         return failure("unreadable expectation", "the case names no expected file");
     };
@@ -299,7 +319,7 @@ fn compare_files(case: &Case, files: &BTreeMap<String, String>) -> Result<(), Fa
             return failure("text differs", format!("{name} {}", difference(&files[name], text)));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Describes the first line in which two texts differ.
@@ -316,10 +336,10 @@ fn difference(ours: &str, helm: &str) -> String {
     }
 }
 
-fn sorted_lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.sort_unstable();
-    lines
+fn sorted_words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = text.split([' ', '\n', ',']).collect();
+    words.sort_unstable();
+    words
 }
 
 fn first_line(text: &str) -> &str {

@@ -314,8 +314,19 @@ fn counted(keyword: &str, got: usize, want: u64) -> String {
 }
 
 fn compared(keyword: &str, got: &Json, want: Option<f64>) -> String {
-    let shown = |number: Option<f64>| grouped(&format_f(number.unwrap_or_default()));
+    let shown = |number: Option<f64>| localized(number.unwrap_or_default());
     format!("{keyword}: got {}, want {}", shown(got.as_f64()), shown(want))
+}
+
+/// Returns a float as the library prints it for English readers: `70,000`, but `1×10⁰⁶`.
+fn localized(number: f64) -> String {
+    let short = format_g(number);
+    let Some((mantissa, exponent)) = short.split_once('e') else { return grouped(&format_f(number)) };
+    let raised = exponent.chars().filter_map(|digit| match digit {
+        '-' => Some('⁻'),
+        digit => "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize),
+    });
+    format!("{mantissa}×10{}", raised.collect::<String>())
 }
 
 /// Returns a number with commas between groups of three digits, as the library prints numbers.

@@ -30,6 +30,7 @@ fn findings_have_helms_words() {
     check(&of(r#"{"type": ["string", "null"]}"#), "i: 1", "- at '/i': got number, want null or string\n");
     check(&of(r#"{"type": "string", "enum": ["a"]}"#), "i: 1", "- at '/i': got number, want string\n");
     check(&of(r#"{"minimum": 70000}"#), "i: -5", "- at '/i': minimum: got -5, want 70,000\n");
+    check(&of(r#"{"maximum": 1}"#), "i: 1200000", "- at '/i': maximum: got 1.2×10⁰⁶, want 1\n");
     check(&of(r#"{"minLength": 3}"#), "i: ''", "- at '/i': minLength: got 0, want 3\n");
     check(&of(r#"{"pattern": "^a'$"}"#), "i: b", "- at '/i': 'b' does not match pattern '^a\\'$'\n");
     check(&of(r#"{"enum": ["a", 1, null]}"#), "i: b", "- at '/i': value must be one of 'a', 1, <nil>\n");
