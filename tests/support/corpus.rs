@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use statectl::chart::{self, Chart, ChartError, helm_text};
@@ -41,6 +42,8 @@ pub(crate) struct Report {
     failures: BTreeMap<String, Vec<String>>,
     /// Cases in which the renderer panicked.
     panics: usize,
+    /// How long each case took, loading of its chart excepted.
+    times: Vec<(Duration, String)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +58,16 @@ impl Report {
         self.failures.is_empty() && self.deterministic.all + self.errors.all + self.partial.all > 0
     }
 
-    fn add(&mut self, case: &Case, outcome: Outcome) {
+    /// Returns the slowest cases, slowest first.
+    pub(crate) fn slowest(&self, count: usize) -> Vec<&(Duration, String)> {
+        let mut times: Vec<_> = self.times.iter().collect();
+        times.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        times.truncate(count);
+        times
+    }
+
+    fn add(&mut self, case: &Case, (outcome, time): (Outcome, Duration)) {
+        self.times.push((time, case.id.clone()));
         let score = match case.class {
             Class::Deterministic => &mut self.deterministic,
             Class::Error => &mut self.errors,
@@ -192,20 +204,23 @@ fn load(dir: &Path) -> Result<Chart, String> {
     chart::load::from_files(files).map_err(|error| helm_text(&error))
 }
 
-fn run_chart(cases: &[&Case]) -> Vec<Outcome> {
+fn run_chart(cases: &[&Case]) -> Vec<(Outcome, Duration)> {
     let chart = catch_unwind(|| load(&cases[0].chart_dir)).map_err(drop);
     with_renderer(|renderer| {
         let case = |case: &&Case| {
+            let start = Instant::now();
             let outcome = catch_unwind(AssertUnwindSafe(|| match &chart {
                 Ok(Ok(chart)) => compare(case, render(case, chart, renderer)),
                 Ok(Err(error)) => compare(case, Err(Answer::of_load(error))),
                 Err(()) => failure(PANIC, "while the chart was loaded"),
             }));
-            outcome.unwrap_or_else(|_| failure(PANIC, "while the chart was rendered"))
+            (outcome.unwrap_or_else(|_| failure(PANIC, "while the chart was rendered")), start.elapsed())
         };
         cases.iter().map(case).collect()
     })
-    .unwrap_or_else(|error| cases.iter().map(|_| failure(PANIC, error.to_string())).collect())
+    .unwrap_or_else(|error| {
+        cases.iter().map(|_| (failure(PANIC, error.to_string()), Duration::ZERO)).collect()
+    })
 }
 
 /// An error as the corpus describes it.
