@@ -12,13 +12,13 @@ use rand::{Rng as _, SeedableRng as _};
 use super::context::Source;
 use super::error::TemplateError;
 use super::lookup::{LookupKey, Lookups};
+use super::objects::Values;
 use crate::template::call::{Context, FuncTable, Host, Limits};
 use crate::template::funcs::{self, engine::without_no_value};
 use crate::template::parse::{Parsed, parse};
 use crate::template::set::TemplateSet;
 use crate::template::stack::Stack;
 use crate::template::text::Str;
-use crate::template::value::Val;
 use crate::value::Value;
 
 /// The stack that templates may recurse in. The operating system only hands out what is touched.
@@ -62,7 +62,7 @@ impl Engine {
             source.enter();
             let name = Str::from(source.name.as_str());
             let text = context
-                .execute(&name, Val::Map(source.root.clone()))
+                .execute(&name, Values::val(source.root.clone()))
                 .map_err(|error| TemplateError::execution(&source.name, &error))?;
             rendered.insert(source.name.clone(), without_no_value(Str::from(text)));
         }

@@ -96,6 +96,11 @@ fn built_in_objects_behave_as_helms() {
     check("{{ .Capabilities.APIVersions.Has \"apps/v1\" }} {{ len .Capabilities.APIVersions }}", "true 57");
     check("{{ .Capabilities.APIVersions.Has \"apps/v1/Deployment\" }}", "false");
     check("{{ .Subcharts }}", "map[]");
+    check(
+        "{{ typeOf . }} {{ typeOf $ }} {{ typeOf .Subcharts }}",
+        "common.Values common.Values map[string]interface {}",
+    );
+    check("{{ (.Table \"Values.t.b\").c }} {{ (merge (dict) .).Release.Name }}", "text r");
 }
 
 #[test]
@@ -230,6 +235,12 @@ fn failures_have_helms_texts() {
         "{{ required \"a is needed\" .Values.a }}",
         TemplateFault::Refused,
         "execution error at (c/templates/t.yaml:1:3): a is needed",
+    );
+    check(
+        "{{ index .Capabilities \"a\" }}",
+        TemplateFault::Execution,
+        "template: c/templates/t.yaml:1:3: executing \"c/templates/t.yaml\" at <index .Capabilities \"a\">: \
+         error calling index: can't index item of type common.Capabilities",
     );
     check(
         "{{ include \"inner\" . }}",

@@ -172,7 +172,10 @@ fn index(_: &mut Context<'_>, args: &[Val]) -> FuncResult {
             Val::Bytes(text) => byte_at(text, key, "slice")?,
             Val::Map(map) => map_entry(map, key)?,
             _ => {
-                return Err(FuncError::Message(format!("can't index item of type {}", item.type_name())));
+                // Go looks through a pointer before it names the type.
+                let name = item.type_name();
+                let name = name.strip_prefix('*').unwrap_or(&name);
+                return Err(FuncError::Message(format!("can't index item of type {name}")));
             }
         };
     }

@@ -53,6 +53,7 @@ pub fn from_prefix(text: &[u8], numbers: Numbers) -> Result<(Value, usize), Json
     }
     let value = reader.value(0).map_err(|error| match error {
         JsonError::UnexpectedEnd => JsonError::UnexpectedEof,
+        JsonError::Syntax { offset, .. } if offset == text.len() => JsonError::UnexpectedEof,
         other => other,
     })?;
     let used = reader.at;
@@ -100,6 +101,19 @@ impl Reader<'_> {
                 context: context.to_owned(),
                 offset: self.at,
             },
+        }
+    }
+
+    /// The error inside a number, a word or an escape. Go tries whether a blank would end the text well, and
+    /// reports that blank.
+    fn cut_short(&self, context: &str) -> JsonError {
+        match self.unexpected(context) {
+            JsonError::UnexpectedEnd => JsonError::Syntax {
+                character: quote_byte(b' '),
+                context: context.to_owned(),
+                offset: self.at,
+            },
+            other => other,
         }
     }
 
@@ -179,7 +193,7 @@ impl Reader<'_> {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
                 let expected = char::from(expected);
-                return Err(self.unexpected(&format!("in literal {word} (expecting '{expected}')")));
+                return Err(self.cut_short(&format!("in literal {word} (expecting '{expected}')")));
             }
             self.at += 1;
         }
@@ -201,13 +215,13 @@ impl Reader<'_> {
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits(),
-            _ => return Err(self.unexpected("in numeric literal")),
+            _ => return Err(self.cut_short("in numeric literal")),
         }
         if self.peek() == Some(b'.') {
             integral = false;
             self.at += 1;
             if !matches!(self.peek(), Some(b'0'..=b'9')) {
-                return Err(self.unexpected("after decimal point in numeric literal"));
+                return Err(self.cut_short("after decimal point in numeric literal"));
             }
             self.digits();
         }
@@ -218,7 +232,7 @@ impl Reader<'_> {
                 self.at += 1;
             }
             if !matches!(self.peek(), Some(b'0'..=b'9')) {
-                return Err(self.unexpected("in exponent of numeric literal"));
+                return Err(self.cut_short("in exponent of numeric literal"));
             }
             self.digits();
         }
@@ -301,7 +315,7 @@ impl Reader<'_> {
                 out.push(self.surrogates(first)?);
                 return Ok(());
             }
-            _ => return Err(self.unexpected("in string escape code")),
+            _ => return Err(self.cut_short("in string escape code")),
         };
         self.at += 1;
         out.push(plain);
@@ -313,7 +327,7 @@ impl Reader<'_> {
         for _ in 0..4 {
             let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
             let Some(digit) = digit else {
-                return Err(self.unexpected("in \\u hexadecimal character escape"));
+                return Err(self.cut_short("in \\u hexadecimal character escape"));
             };
             code = code * 16 + digit;
             self.at += 1;

@@ -75,7 +75,11 @@ fn errors_carry_gos_words() {
         ("{", "unexpected end of JSON input"),
         ("[1", "unexpected end of JSON input"),
         ("\"a", "unexpected end of JSON input"),
-        ("tru", "unexpected end of JSON input"),
+        ("tru", "invalid character ' ' in literal true (expecting 'e')"),
+        ("-", "invalid character ' ' in numeric literal"),
+        ("[1.", "invalid character ' ' after decimal point in numeric literal"),
+        ("\"\\", "invalid character ' ' in string escape code"),
+        ("\"\\u12", "invalid character ' ' in \\u hexadecimal character escape"),
         ("x", "invalid character 'x' looking for beginning of value"),
         ("é", "invalid character 'Ã' looking for beginning of value"),
         ("'a'", "invalid character '\\'' looking for beginning of value"),
@@ -118,4 +122,5 @@ fn a_stream_gives_its_first_value_and_its_length() {
     assert_eq!(from_prefix(b"1,2", Numbers::Float), Ok((Value::Float(1.0), 1)));
     assert_eq!(from_prefix(b" ", Numbers::Float), Err(JsonError::Eof));
     assert_eq!(from_prefix(b"[1", Numbers::Float), Err(JsonError::UnexpectedEof));
+    assert_eq!(from_prefix(b"tru", Numbers::Float), Err(JsonError::UnexpectedEof));
 }
