@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rcgen::string::{Ia5String, PrintableString};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber, SignatureAlgorithm, SigningKey,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, DnValue,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber,
+    SignatureAlgorithm, SigningKey, date_time_ymd,
 };
 
 use super::key::{Key, KeyError};
@@ -83,6 +83,7 @@ pub fn generate_ca(request: &Request<'_>, random: &mut Random<'_>) -> Result<Cer
     let key = request_key(request, random)?;
     let mut params = params(request, random)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.custom_extensions.clear();
     params.key_usages.push(KeyUsagePurpose::KeyCertSign);
     self_signed(&params, key)
 }
@@ -166,7 +167,9 @@ fn params(request: &Request<'_>, random: &mut Random<'_>) -> Result<CertificateP
         Ok(name) => DnValue::PrintableString(name),
         Err(_) => DnValue::Utf8String(request.common_name.to_owned()),
     };
-    subject.push(DnType::CommonName, name);
+    if !request.common_name.is_empty() {
+        subject.push(DnType::CommonName, name);
+    }
     params.distinguished_name = subject;
     for name in request.names {
         let name = Ia5String::try_from(name.as_str()).map_err(|_| {
@@ -190,7 +193,11 @@ fn params(request: &Request<'_>, random: &mut Random<'_>) -> Result<CertificateP
     let mut serial = [0; 16];
     random(&mut serial);
     params.serial_number = Some(SerialNumber::from_slice(&serial));
-    params.is_ca = IsCa::ExplicitNoCa;
+    // Go states that this is no authority, but identifies only the keys of authorities.
+    params.is_ca = IsCa::NoCa;
+    let mut no_authority = CustomExtension::from_oid_content(&[2, 5, 29, 19], vec![0x30, 0]);
+    no_authority.set_criticality(true);
+    params.custom_extensions = vec![no_authority];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
     params.extended_key_usages =
         vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];

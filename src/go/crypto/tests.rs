@@ -99,6 +99,9 @@ fn a_certificate_authority_signs_certificates() {
         holds(b"my ca") && holds("é".as_bytes()) && holds(b"a.example") && holds(&[0x87, 4, 10, 0, 0, 1])
     );
     assert!(holds(b"231114221320Z") && holds(b"241113221320Z"));
+    // Critical constraints that say "no authority", the identifier of the authority's key, none of its own.
+    assert!(holds(&[0x55, 0x1D, 0x13, 1, 1, 0xFF, 4, 2, 0x30, 0]));
+    assert!(holds(&[0x55, 0x1D, 0x23]) && !holds(&[0x55, 0x1D, 0x0E]));
     let base64 = |text: &str| encoding::base64_encode(text.as_bytes());
     let (certificate, key) = (base64(&signed.certificate), base64(&signed.key));
     let custom = custom_certificate(certificate.as_bytes(), key.as_bytes()).unwrap();
@@ -117,6 +120,18 @@ fn a_certificate_authority_signs_certificates() {
     let no_authority = Certificate { certificate: "x".to_owned(), key: "x".to_owned() };
     let error = generate_signed(&leaf, &no_authority, random).unwrap_err();
     assert_eq!(error, CertificateError::NoCertificate);
+}
+
+#[test]
+fn an_empty_name_leaves_the_subject_empty() {
+    let random = &mut source();
+    let authority = generate_ca(&request("", None), random).unwrap();
+    let der = pem::decode(authority.certificate.as_bytes()).unwrap().bytes;
+    let holds = |part: &[u8]| crate::go::strings::index(&der, part).is_some();
+    assert!(!holds(&[0x55, 4, 3]));
+    assert!(holds(&[0x55, 0x1D, 0x13, 1, 1, 0xFF, 4, 5, 0x30, 3, 1, 1, 0xFF]) && holds(&[0x55, 0x1D, 0x0E]));
+    let leaf = Request { key: Some(authority.key.as_bytes()), ..request("leaf", None) };
+    assert!(generate_signed(&leaf, &authority, random).is_ok());
 }
 
 #[test]
