@@ -95,6 +95,9 @@ fn the_given_corpus_comes_out_as_recorded() {
         &given
     };
     let report = runner::run(dir, 2).unwrap();
+    for (time, case) in report.slowest(3) {
+        support::say(&format!("{:>6} ms {case}", time.as_millis()));
+    }
     support::say(&report.to_string());
     assert!(report.is_perfect());
 }
