@@ -20,6 +20,7 @@ use crate::template::set::TemplateSet;
 use crate::template::stack::Stack;
 use crate::template::text::Str;
 use crate::value::Value;
+use crate::value::json::text_from_vec;
 
 /// The stack that templates may recurse in. The operating system only hands out what is touched.
 pub(super) const STACK: usize = 256 << 20;
@@ -45,12 +46,13 @@ impl Engine {
         Self { functions: Rc::new(funcs::table()), parsed: HashMap::new() }
     }
 
-    /// Returns what every template writes that is not a partial.
+    /// Returns what every template writes that is not a partial. Each byte that is no text becomes U+FFFD: the YAML
+    /// reader refuses some such bytes and would take others, Kubernetes takes none.
     pub(super) fn render(
         &mut self,
         sources: &[Source],
         host: &mut dyn Host,
-    ) -> Result<BTreeMap<String, Str>, TemplateError> {
+    ) -> Result<BTreeMap<String, String>, TemplateError> {
         let mut templates = TemplateSet::new();
         for source in sources {
             templates.add(self.parsed(source)?);
@@ -64,7 +66,8 @@ impl Engine {
             let text = context
                 .execute(&name, Values::val(source.root.clone()))
                 .map_err(|error| TemplateError::execution(&source.name, &error))?;
-            rendered.insert(source.name.clone(), without_no_value(Str::from(text)));
+            let text = without_no_value(&text).unwrap_or(text);
+            rendered.insert(source.name.clone(), text_from_vec(text));
         }
         Ok(rendered)
     }

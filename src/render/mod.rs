@@ -22,7 +22,6 @@ use crate::chart::schema::{self, Fetch};
 use crate::chart::{Chart, ChartError, dependencies, in_range, tables};
 use crate::template::convert::to_value;
 use crate::template::stack::on_large_stack;
-use crate::template::text::Str;
 use crate::template::value::Val;
 use crate::value::Map;
 use crate::value::json::text_from_bytes;
@@ -108,7 +107,7 @@ struct Output {
     /// The chart with its dependencies processed.
     chart: Chart,
     /// The text of every template that is not a partial, by full path.
-    files: BTreeMap<String, Str>,
+    files: BTreeMap<String, String>,
     /// What Helm would warn of.
     warnings: Vec<String>,
 }
@@ -148,8 +147,7 @@ impl Renderer {
         request: &Request<'_>,
         lookups: &mut Lookups,
     ) -> Result<BTreeMap<String, String>, RenderError> {
-        let output = self.output(request, lookups)?;
-        Ok(output.files.into_iter().map(|(name, text)| (name, text_from_bytes(&text))).collect())
+        self.output(request, lookups).map(|output| output.files)
     }
 
     fn output(&mut self, request: &Request<'_>, lookups: &mut Lookups) -> Result<Output, RenderError> {

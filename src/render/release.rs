@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 use super::error::RenderError;
 use crate::chart::{Chart, paths};
 use crate::manifest::{Document, Hook, KindOrder, Role, SplitRule, sort_by_kind, split};
-use crate::template::text::Str;
-use crate::value::json::text_from_bytes;
 
 /// The end of the path of a file that holds notes for people.
 const NOTES: &str = "NOTES.txt";
@@ -54,7 +52,7 @@ pub struct RenderedHook {
 
 /// Takes the notes out of the rendered files. Those of charts inside only count if `all` is set; they follow in
 /// order of their paths (Helm joins them in no order at all).
-pub(super) fn take_notes(files: &mut BTreeMap<String, Str>, chart: &str, all: bool) -> String {
+pub(super) fn take_notes(files: &mut BTreeMap<String, String>, chart: &str, all: bool) -> String {
     let own = paths::join(chart, "templates/NOTES.txt");
     let mut notes = Vec::new();
     files.retain(|path, text| {
@@ -62,9 +60,9 @@ pub(super) fn take_notes(files: &mut BTreeMap<String, Str>, chart: &str, all: bo
             return true;
         }
         if *path == own {
-            notes.insert(0, text_from_bytes(text));
+            notes.insert(0, std::mem::take(text));
         } else if all {
-            notes.push(text_from_bytes(text));
+            notes.push(std::mem::take(text));
         }
         false
     });
@@ -76,15 +74,15 @@ pub(super) fn take_notes(files: &mut BTreeMap<String, Str>, chart: &str, all: bo
 ///
 /// # Errors
 /// Fails on the first document that is no object.
-pub(super) fn sort(files: &BTreeMap<String, Str>, release: &mut RenderedRelease) -> Result<(), RenderError> {
+pub(super) fn sort(
+    files: &BTreeMap<String, String>,
+    release: &mut RenderedRelease,
+) -> Result<(), RenderError> {
     for (path, text) in files {
-        // Bytes that are no text are let through to the YAML reader, which refuses the replacement of some and
-        // takes that of others; Kubernetes takes none of them.
-        let text = text_from_bytes(text);
         if paths::base(path).starts_with('_') || text.trim().is_empty() {
             continue;
         }
-        for text in split(&text, SplitRule::default()) {
+        for text in split(text, SplitRule::default()) {
             let document = parse(path, text)?;
             match document.role() {
                 Role::Manifest => {

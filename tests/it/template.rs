@@ -86,10 +86,10 @@ fn answer(mode: &str, template: &str, values: &Value) -> Result<String, String> 
         _ => error.to_string(),
     })?;
     let text = match mode {
-        "helm" => funcs::engine::without_no_value(Str::from(text)),
-        _ => Str::from(text),
+        "helm" => funcs::engine::without_no_value(&text).unwrap_or(text),
+        _ => text,
     };
-    Ok(text.to_string())
+    Ok(Str::from(text).to_string())
 }
 
 fn check(file: &str) {

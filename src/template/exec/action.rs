@@ -24,7 +24,7 @@ pub(super) enum Flow {
 impl Context<'_> {
     pub(super) fn list(&mut self, frame: &Frame<'_>, dot: &Operand, id: NodeId) -> Exec<Flow> {
         let Form::List(nodes) = &frame.source.node(id).form else { return Ok(Flow::Next) };
-        for node in nodes {
+        for node in frame.source.members(*nodes) {
             let flow = self.walk(frame, dot, *node)?;
             if flow != Flow::Next {
                 return Ok(flow);
@@ -161,7 +161,7 @@ impl Context<'_> {
         item: Operand,
     ) -> Exec<Flow> {
         self.step(frame)?;
-        match &*pipe.declared {
+        match frame.source.members(pipe.declared) {
             [] => {}
             [only] => self.set_variable(frame, *only, item.clone())?,
             [first, second, ..] => {

@@ -209,14 +209,14 @@ impl Context<'_> {
         frame.at.set(id);
         match &frame.source.node(id).form {
             Form::Dot => Ok(dot.clone()),
-            Form::Field(fields) => self.chain(frame, dot, dot, id, fields, &[], None),
+            Form::Field(fields) => self.chain(frame, dot, dot, id, *fields, &[], None),
             Form::Variable(variable) => self.variable(frame, dot, id, variable, &[], None),
             Form::Pipe(_) => {
                 self.check_stack(frame)?;
                 self.pipeline(frame, dot, id).map(Operand::plain)
             }
             Form::Identifier(function) => self.function(frame, dot, function, id, &[], None),
-            Form::Chain { node, fields } => self.chain_node(frame, dot, id, *node, fields, &[], None),
+            Form::Chain { node, fields } => self.chain_node(frame, dot, id, *node, *fields, &[], None),
             _ => self.constant(frame, id),
         }
     }

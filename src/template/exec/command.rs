@@ -2,8 +2,7 @@
 
 use super::{Exec, Frame, Operand};
 use crate::template::call::Context;
-use crate::template::parse::ast::{Form, NodeId, Variable};
-use crate::template::text::Str;
+use crate::template::parse::ast::{Form, Names, NodeId, Span, Variable};
 use crate::template::value::{Map, Val};
 
 impl Context<'_> {
@@ -11,11 +10,11 @@ impl Context<'_> {
         frame.at.set(id);
         let Form::Pipe(pipe) = &frame.source.node(id).form else { return Ok(Val::Nil) };
         let mut value = None;
-        for command in &pipe.commands {
+        for command in frame.source.members(pipe.commands) {
             value = Some(self.command(frame, dot, *command, value)?.val);
         }
         let value = value.unwrap_or_default();
-        for variable in &pipe.declared {
+        for variable in frame.source.members(pipe.declared) {
             self.set_variable(frame, *variable, Operand::plain(value.clone()))?;
         }
         Ok(value)
@@ -25,22 +24,23 @@ impl Context<'_> {
         let Form::Variable(variable) = &frame.source.node(id).form else { return Ok(()) };
         match variable.slot {
             Some(slot) => self.variables[frame.base + slot as usize] = value,
-            None => return self.fail(frame, format!("undefined variable: {}", variable.name)),
+            None => return self.fail(frame, format!("undefined variable: {}", frame.text(variable.name))),
         }
         Ok(())
     }
 
     fn command(&mut self, frame: &Frame<'_>, dot: &Operand, id: NodeId, last: Option<Val>) -> Exec<Operand> {
         let Form::Command(words) = &frame.source.node(id).form else { return Ok(Operand::default()) };
+        let words = frame.source.members(*words);
         let first = words[0];
         let args = &words[1..];
         match &frame.source.node(first).form {
             Form::Field(fields) => {
                 frame.at.set(first);
-                return self.chain(frame, dot, dot, first, fields, args, last);
+                return self.chain(frame, dot, dot, first, *fields, args, last);
             }
             Form::Chain { node, fields } => {
-                return self.chain_node(frame, dot, first, *node, fields, args, last);
+                return self.chain_node(frame, dot, first, *node, *fields, args, last);
             }
             Form::Identifier(function) => {
                 frame.at.set(first);
@@ -104,14 +104,14 @@ impl Context<'_> {
     ) -> Exec<Operand> {
         frame.at.set(id);
         let Some(slot) = variable.slot else {
-            return self.fail(frame, format!("undefined variable: {}", variable.name));
+            return self.fail(frame, format!("undefined variable: {}", frame.text(variable.name)));
         };
         let value = self.variables[frame.base + slot as usize].clone();
         if variable.fields.is_empty() {
             self.check_no_args(frame, id, args, &last)?;
             return Ok(value);
         }
-        self.chain(frame, dot, &value, id, &variable.fields, args, last)
+        self.chain(frame, dot, &value, id, variable.fields, args, last)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a command's parts, as Go's executor passes them")]
@@ -121,7 +121,7 @@ impl Context<'_> {
         dot: &Operand,
         id: NodeId,
         node: NodeId,
-        fields: &[Str],
+        fields: Names,
         args: &[NodeId],
         last: Option<Val>,
     ) -> Exec<Operand> {
@@ -142,18 +142,19 @@ impl Context<'_> {
         dot: &Operand,
         receiver: &Operand,
         node: NodeId,
-        fields: &[Str],
+        fields: Names,
         args: &[NodeId],
         last: Option<Val>,
     ) -> Exec<Operand> {
+        let fields = frame.source.names(fields);
         let Some((final_field, fields)) = fields.split_last() else { return Ok(receiver.clone()) };
         let mut value;
         let mut receiver = receiver;
         for field in fields {
-            value = self.field(frame, dot, field, node, &[], None, receiver)?;
+            value = self.field(frame, dot, *field, node, &[], None, receiver)?;
             receiver = &value;
         }
-        self.field(frame, dot, final_field, node, args, last, receiver)
+        self.field(frame, dot, *final_field, node, args, last, receiver)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a command's parts, as Go's executor passes them")]
@@ -161,7 +162,7 @@ impl Context<'_> {
         &mut self,
         frame: &Frame<'_>,
         dot: &Operand,
-        name: &Str,
+        name: Span,
         node: NodeId,
         args: &[NodeId],
         last: Option<Val>,
@@ -170,13 +171,14 @@ impl Context<'_> {
         let has_args = !args.is_empty() || last.is_some();
         match &receiver.val {
             Val::Nil if receiver.is_interface => {
-                return self.fail(frame, format!("nil pointer evaluating interface {{}}.{name}"));
+                return self
+                    .fail(frame, format!("nil pointer evaluating interface {{}}.{}", frame.text(name)));
             }
             // A value that is not there has no fields, and no error either.
             Val::Nil => return Ok(Operand::default()),
             Val::Map(map) => return self.map_field(frame, map, name, has_args),
             Val::Object(object) => {
-                let text = name.to_text();
+                let text = frame.text(name);
                 if let Some(method) = object.method(&text) {
                     return self.method(frame, dot, object.as_ref(), method, node, args, last);
                 }
@@ -186,7 +188,7 @@ impl Context<'_> {
                 if let Some(val) = object.field(&text) {
                     if has_args {
                         return self
-                            .fail(frame, format!("{name} has arguments but cannot be invoked as function"));
+                            .fail(frame, format!("{text} has arguments but cannot be invoked as function"));
                     }
                     let is_interface = val.is_nil();
                     return Ok(Operand { val, is_interface });
@@ -194,14 +196,20 @@ impl Context<'_> {
             }
             _ => {}
         }
-        self.fail(frame, format!("can't evaluate field {name} in type {}", receiver.type_name()))
+        self.fail(
+            frame,
+            format!("can't evaluate field {} in type {}", frame.text(name), receiver.type_name()),
+        )
     }
 
-    fn map_field(&self, frame: &Frame<'_>, map: &Map, name: &Str, has_args: bool) -> Exec<Operand> {
+    fn map_field(&self, frame: &Frame<'_>, map: &Map, name: Span, has_args: bool) -> Exec<Operand> {
         if has_args {
-            return self.fail(frame, format!("{name} is not a method but has arguments"));
+            return self.fail(frame, format!("{} is not a method but has arguments", frame.text(name)));
         }
         let element = map.element();
-        Ok(Operand::element(map.get(name).unwrap_or_else(|| super::call::zero(element)), element))
+        Ok(Operand::element(
+            map.get(frame.source.slice(name)).unwrap_or_else(|| super::call::zero(element)),
+            element,
+        ))
     }
 }

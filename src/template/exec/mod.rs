@@ -7,6 +7,7 @@ mod action;
 mod call;
 mod command;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,10 +15,10 @@ use std::rc::Rc;
 use super::call::{Context, FuncError, FuncTable, Host, Limits};
 use super::error::ExecError;
 use super::parse::Template;
-use super::parse::ast::{NodeId, Source};
+use super::parse::ast::{NodeId, Source, Span};
 use super::set::TemplateSet;
 use super::stack::Stack;
-use super::text::Str;
+use super::text::{Str, lossy};
 use super::types::Type;
 use super::value::Val;
 use crate::go::strconv::quote;
@@ -61,6 +62,13 @@ struct Frame<'t> {
     at: Cell<NodeId>,
 }
 
+impl<'t> Frame<'t> {
+    /// Returns a stretch of the text for people.
+    fn text(&self, span: Span) -> Cow<'t, str> {
+        lossy(self.source.slice(span))
+    }
+}
+
 impl<'h> Context<'h> {
     /// Prepares the execution of `templates` on the current thread, with `limits.stack` bytes of its stack.
     pub fn new(
@@ -94,7 +102,9 @@ impl<'h> Context<'h> {
         };
         let start = self.out.len();
         self.run(&template, data).map_err(FuncError::Exec)?;
-        Ok(self.out.split_off(start))
+        let text = self.out[start..].to_vec();
+        self.out.truncate(start);
+        Ok(text)
     }
 
     /// Executes a template on `data` and returns what it writes.

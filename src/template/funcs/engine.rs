@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use memchr::memmem;
+
 use crate::go::strconv::quote;
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, text};
 use crate::template::convert::from_value;
@@ -60,9 +62,9 @@ fn include(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
 
 fn tpl(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let (source, data) = (text(args, 0)?, any(args, 1));
-    if !source.windows(2).any(|window| window == b"{{") {
+    if memmem::find(source, b"{{").is_none() {
         // Nothing to execute, and nothing that could be wrong.
-        return Ok(Val::Str(without_no_value(source.clone())));
+        return Ok(Val::Str(without_no_value(source).map_or_else(|| source.clone(), Str::from)));
     }
     let parsed = parse_once(context, source)?;
     let mut templates = TemplateSet::over(Rc::clone(&context.templates));
@@ -73,7 +75,7 @@ fn tpl(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
     let text = result.map_err(|error| {
         FuncError::Message(format!("error during tpl function execution for {}: {error}", quote(source)))
     })?;
-    Ok(Val::Str(without_no_value(text)))
+    Ok(Val::Str(without_no_value(&text).map_or(text, Str::from)))
 }
 
 /// Parses the text of a `tpl` call; charts give the same few texts again and again.
@@ -93,32 +95,19 @@ fn parse_once(context: &mut Context<'_>, source: &Str) -> Result<Parsed, FuncErr
 
 const NO_VALUE: &[u8] = b"<no value>";
 
-fn find_no_value(text: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + text[from..].iter().position(|byte| *byte == b'<')?;
-        if text[at..].starts_with(NO_VALUE) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-}
-
-/// Returns the text without `<no value>`, which Go writes for a missing value and Helm takes out again.
-pub fn without_no_value(text: Str) -> Str {
-    let Some(mut found) = find_no_value(&text) else { return text };
+/// Returns the text without `<no value>`, which Go writes for a missing value and Helm takes out again; nothing if
+/// it does not occur.
+pub fn without_no_value(text: &[u8]) -> Option<Vec<u8>> {
+    let mut finder = memmem::find_iter(text, NO_VALUE).peekable();
+    finder.peek()?;
     let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    loop {
-        out.extend_from_slice(&rest[..found]);
-        rest = &rest[found + NO_VALUE.len()..];
-        match find_no_value(rest) {
-            Some(next) => found = next,
-            None => break,
-        }
+    let mut from = 0;
+    for found in finder {
+        out.extend_from_slice(&text[from..found]);
+        from = found + NO_VALUE.len();
     }
-    out.extend_from_slice(rest);
-    Str::from(out)
+    out.extend_from_slice(&text[from..]);
+    Some(out)
 }
 
 fn required(_: &mut Context<'_>, args: &[Val]) -> FuncResult {

@@ -20,6 +20,8 @@ mod strings;
 mod times;
 mod urls;
 
+use std::sync::LazyLock;
+
 use super::call::{Func, FuncTable};
 
 /// All chapters, in the order in which they override one another.
@@ -43,11 +45,14 @@ static CHAPTERS: &[&[Func]] = &[
 
 /// Returns the functions that Helm offers to charts.
 pub fn table() -> FuncTable {
-    let mut table = FuncTable::new();
-    for chapter in CHAPTERS {
-        table.add(chapter);
-    }
-    table
+    static TABLE: LazyLock<FuncTable> = LazyLock::new(|| {
+        let mut table = FuncTable::new();
+        for chapter in CHAPTERS {
+            table.add(chapter);
+        }
+        table
+    });
+    TABLE.clone()
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 
 use crate::go::strconv::quote;
 use crate::template::call::Func;
-use crate::template::text::Str;
+use crate::template::text::{Str, lossy};
 use crate::template::value::Val;
 
 /// The number of a node in its [`Source`].
 pub(in crate::template) type NodeId = u32;
 
-/// A text and the nodes parsed from it.
+/// A text and the nodes parsed from it. What nodes consist of lies in common lists, so that a node needs no memory
+/// of its own.
 #[derive(Debug)]
 pub(in crate::template) struct Source {
     /// The name under which the text was parsed.
@@ -22,6 +23,32 @@ pub(in crate::template) struct Source {
     /// The text.
     pub(in crate::template) text: Str,
     pub(super) nodes: Vec<Node>,
+    pub(super) members: Vec<NodeId>,
+    pub(super) names: Vec<Span>,
+}
+
+/// The nodes that a node consists of: a stretch of [`Source::members`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::template) struct Members {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Members {
+    pub(in crate::template) fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    pub(in crate::template) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// Names of fields, without their dots: a stretch of [`Source::names`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::template) struct Names {
+    pub(super) start: u32,
+    pub(super) end: u32,
 }
 
 /// One node and where it stands.
@@ -42,7 +69,7 @@ pub(in crate::template) struct Span {
 /// The forms of nodes.
 #[derive(Debug)]
 pub(in crate::template) enum Form {
-    List(Box<[NodeId]>),
+    List(Members),
     Text(Span),
     Action { pipe: NodeId },
     If(Branch),
@@ -52,13 +79,13 @@ pub(in crate::template) enum Form {
     Break,
     Continue,
     Pipe(Pipe),
-    Command(Box<[NodeId]>),
+    Command(Members),
     Identifier(&'static Func),
-    Variable(Box<Variable>),
+    Variable(Variable),
     Dot,
     Nil,
-    Field(Box<[Str]>),
-    Chain { node: NodeId, fields: Box<[Str]> },
+    Field(Names),
+    Chain { node: NodeId, fields: Names },
     Bool(bool),
     Number(Box<Number>),
     String { text: Str, quoted: Span },
@@ -75,21 +102,21 @@ pub(in crate::template) struct Branch {
 }
 
 /// A pipeline: declarations and commands.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::template) struct Pipe {
     pub(in crate::template) is_assign: bool,
-    pub(in crate::template) declared: Box<[NodeId]>,
-    pub(in crate::template) commands: Box<[NodeId]>,
+    pub(in crate::template) declared: Members,
+    pub(in crate::template) commands: Members,
 }
 
 /// A variable, possibly followed by fields.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::template) struct Variable {
     /// The name with its `$`.
-    pub(in crate::template) name: Str,
+    pub(in crate::template) name: Span,
     /// Its place in the frame; nothing when it is never set by the time it is used.
     pub(in crate::template) slot: Option<u32>,
-    pub(in crate::template) fields: Box<[Str]>,
+    pub(in crate::template) fields: Names,
 }
 
 /// A number constant: every type that it can take without loss.
@@ -103,10 +130,26 @@ pub(in crate::template) struct Number {
     pub(in crate::template) ideal: Option<Val>,
 }
 
+impl Names {
+    pub(in crate::template) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
 impl Source {
     /// Returns the node `id`.
     pub(in crate::template) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
+    }
+
+    /// Returns the nodes that a node consists of.
+    pub(in crate::template) fn members(&self, of: Members) -> &[NodeId] {
+        &self.members[of.start as usize..of.end as usize]
+    }
+
+    /// Returns names of fields; [`Source::slice`] gives their bytes.
+    pub(in crate::template) fn names(&self, of: Names) -> &[Span] {
+        &self.names[of.start as usize..of.end as usize]
     }
 
     /// Returns the bytes of a stretch.
@@ -133,8 +176,8 @@ impl Source {
     /// Tells whether nothing but white space is below the node, so that it does not replace a template.
     pub(in crate::template) fn is_empty(&self, id: NodeId) -> bool {
         match &self.node(id).form {
-            Form::List(nodes) => nodes.iter().all(|node| self.is_empty(*node)),
-            Form::Text(span) => crate::template::text::lossy(self.slice(*span)).trim().is_empty(),
+            Form::List(nodes) => self.members(*nodes).iter().all(|node| self.is_empty(*node)),
+            Form::Text(span) => lossy(self.slice(*span)).trim().is_empty(),
             _ => false,
         }
     }
@@ -144,8 +187,10 @@ impl Source {
             return out.push_str("...");
         };
         match &self.node(id).form {
-            Form::List(nodes) => nodes.iter().for_each(|node| self.write(out, *node, depth)),
-            Form::Text(span) => out.push_str(&crate::template::text::lossy(self.slice(*span))),
+            Form::List(nodes) => {
+                self.members(*nodes).iter().for_each(|node| self.write(out, *node, depth));
+            }
+            Form::Text(span) => out.push_str(&lossy(self.slice(*span))),
             Form::Action { pipe } => {
                 out.push_str("{{");
                 self.write(out, *pipe, depth);
@@ -169,7 +214,7 @@ impl Source {
             Form::Else => out.push_str("{{else}}"),
             Form::Pipe(pipe) => self.write_pipe(out, pipe, depth),
             Form::Command(args) => {
-                for (index, arg) in args.iter().enumerate() {
+                for (index, arg) in self.members(*args).iter().enumerate() {
                     if index > 0 {
                         out.push(' ');
                     }
@@ -178,19 +223,19 @@ impl Source {
             }
             Form::Identifier(function) => out.push_str(function.name),
             Form::Variable(variable) => {
-                out.push_str(&variable.name.to_text());
-                write_fields(out, &variable.fields);
+                out.push_str(&lossy(self.slice(variable.name)));
+                self.write_fields(out, variable.fields);
             }
             Form::Dot => out.push('.'),
             Form::Nil => out.push_str("nil"),
-            Form::Field(fields) => write_fields(out, fields),
+            Form::Field(fields) => self.write_fields(out, *fields),
             Form::Chain { node, fields } => {
                 self.write_operand(out, *node, depth);
-                write_fields(out, fields);
+                self.write_fields(out, *fields);
             }
             Form::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
             Form::Number(number) => out.push_str(&number.text),
-            Form::String { quoted, .. } => out.push_str(&crate::template::text::lossy(self.slice(*quoted))),
+            Form::String { quoted, .. } => out.push_str(&lossy(self.slice(*quoted))),
         }
     }
 
@@ -220,8 +265,15 @@ impl Source {
         out.push_str("{{end}}");
     }
 
+    fn write_fields(&self, out: &mut String, fields: Names) {
+        for field in self.names(fields) {
+            out.push('.');
+            out.push_str(&lossy(self.slice(*field)));
+        }
+    }
+
     fn write_pipe(&self, out: &mut String, pipe: &Pipe, depth: usize) {
-        for (index, variable) in pipe.declared.iter().enumerate() {
+        for (index, variable) in self.members(pipe.declared).iter().enumerate() {
             if index > 0 {
                 out.push_str(", ");
             }
@@ -230,7 +282,7 @@ impl Source {
         if !pipe.declared.is_empty() {
             out.push_str(if pipe.is_assign { " = " } else { " := " });
         }
-        for (index, command) in pipe.commands.iter().enumerate() {
+        for (index, command) in self.members(pipe.commands).iter().enumerate() {
             if index > 0 {
                 out.push_str(" | ");
             }
@@ -241,10 +293,3 @@ impl Source {
 
 /// Error texts do not need more of a deeply nested expression than this.
 const MAX_PRINT_DEPTH: usize = 400;
-
-fn write_fields(out: &mut String, fields: &[Str]) {
-    for field in fields {
-        out.push('.');
-        out.push_str(&field.to_text());
-    }
-}

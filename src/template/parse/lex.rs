@@ -3,6 +3,8 @@
 //! The delimiters are always `{{` and `}}`. Comments are dropped here. What a token means is the parser's
 //! business.
 
+use memchr::{memchr, memchr_iter};
+
 use crate::go::strconv::quote;
 use crate::go::unicode::{is_digit, is_letter, is_print};
 use crate::go::utf8::{decode_rune, runes};
@@ -46,7 +48,7 @@ pub(super) enum Class {
 }
 
 /// One token.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) class: Class,
     /// Byte offset of the first byte.
@@ -55,22 +57,19 @@ pub(super) struct Token {
     pub(super) end: usize,
     /// The line of the first byte, counted from 1.
     pub(super) line: usize,
-    /// The message of an error token.
-    pub(super) message: Option<String>,
 }
 
 impl Token {
     /// Returns the token before the first one was read: line 0, as Go's zero value.
     pub(super) fn none() -> Token {
-        Token { class: Class::Error, start: 0, end: 0, line: 0, message: None }
+        Token { class: Class::Error, start: 0, end: 0, line: 0 }
     }
 
-    /// Returns the token as error texts name it.
-    pub(super) fn describe(&self, input: &[u8]) -> String {
+    /// Returns the token as error texts name it; an error token has a message instead, see [`Lexer::message`].
+    pub(super) fn describe(self, input: &[u8]) -> String {
         let value = &input[self.start..self.end];
         match self.class {
             Class::Eof => "EOF".to_owned(),
-            Class::Error => self.message.clone().unwrap_or_default(),
             Class::Block
             | Class::Break
             | Class::Continue
@@ -103,21 +102,26 @@ pub(super) struct Lexer<'t> {
     line: usize,
     paren_depth: usize,
     inside_action: bool,
-    /// An error was given; nothing more comes.
-    ended: bool,
+    /// What the error token says. After it nothing more comes.
+    message: Option<String>,
 }
 
 const SPACE: &[u8] = b" \t\r\n";
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(input: &'t [u8]) -> Lexer<'t> {
-        Lexer { input, pos: 0, start: 0, line: 1, paren_depth: 0, inside_action: false, ended: false }
+        Lexer { input, pos: 0, start: 0, line: 1, paren_depth: 0, inside_action: false, message: None }
+    }
+
+    /// Returns the message of the error token.
+    pub(super) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
     }
 
     /// Returns the next token.
     pub(super) fn next_token(&mut self) -> Token {
-        if self.ended {
-            return Token { class: Class::Eof, start: 0, end: 0, line: self.line, message: None };
+        if self.message.is_some() {
+            return Token { class: Class::Eof, start: 0, end: 0, line: self.line };
         }
         if self.inside_action { self.inside_action() } else { self.text() }
     }
@@ -153,25 +157,23 @@ impl<'t> Lexer<'t> {
     }
 
     fn emit(&mut self, class: Class) -> Token {
-        let token = Token { class, start: self.start, end: self.pos, line: self.line, message: None };
-        self.ignore();
+        let token = Token { class, start: self.start, end: self.pos, line: self.line };
+        // Other tokens hold no line breaks.
+        if matches!(class, Class::Text | Class::Space | Class::RawString) {
+            self.line += newlines(&self.input[self.start..self.pos]);
+        }
+        self.start = self.pos;
         token
     }
 
     fn fail(&mut self, message: impl Into<String>) -> Token {
-        self.ended = true;
-        Token {
-            class: Class::Error,
-            start: self.start,
-            end: self.start,
-            line: self.line,
-            message: Some(message.into()),
-        }
+        self.message = Some(message.into());
+        Token { class: Class::Error, start: self.start, end: self.start, line: self.line }
     }
 
     fn text(&mut self) -> Token {
         loop {
-            let Some(length) = find(self.rest(), b"{{") else {
+            let Some(length) = find(self.rest(), *b"{{") else {
                 self.pos = self.input.len();
                 return self.emit(if self.pos > self.start { Class::Text } else { Class::Eof });
             };
@@ -213,7 +215,7 @@ impl<'t> Lexer<'t> {
 
     fn comment(&mut self) -> Option<Token> {
         self.pos += 2;
-        let Some(length) = find(self.rest(), b"*/") else {
+        let Some(length) = find(self.rest(), *b"*/") else {
             return Some(self.fail("unclosed comment"));
         };
         self.pos += length + 2;
@@ -348,7 +350,13 @@ impl<'t> Lexer<'t> {
     }
 
     fn skip_word(&mut self) {
-        while self.peek().is_some_and(is_word) {
+        loop {
+            let rest = self.rest();
+            let ascii = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            self.pos += rest.iter().position(|byte| !ascii(byte)).unwrap_or(rest.len());
+            if self.rest().first().is_none_or(u8::is_ascii) || !self.peek().is_some_and(is_word) {
+                return;
+            }
             self.next();
         }
     }
@@ -362,8 +370,12 @@ impl<'t> Lexer<'t> {
     }
 
     fn at_terminator(&self) -> bool {
-        matches!(self.peek(), None | Some(' ' | '\t' | '\r' | '\n' | '.' | ',' | '|' | ':' | ')' | '('))
-            || self.rest().starts_with(b"}}")
+        let rest = self.rest();
+        match rest.first() {
+            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'.' | b',' | b'|' | b':' | b')' | b'(') => true,
+            Some(b'}') => rest.starts_with(b"}}"),
+            Some(_) => false,
+        }
     }
 
     fn number(&mut self) -> Token {
@@ -435,7 +447,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn raw_quoted(&mut self) -> Token {
-        match find(self.rest(), b"`") {
+        match memchr(b'`', self.rest()) {
             None => self.fail("unterminated raw quoted string"),
             Some(length) => {
                 self.pos += length + 1;
@@ -458,22 +470,13 @@ fn unicode_notation(rune: char) -> String {
     if is_print(rune) { format!("U+{code:04X} '{rune}'") } else { format!("U+{code:04X}") }
 }
 
-/// Finds the first place where `what` stands.
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    let first = *what.first()?;
-    let mut from = 0;
-    while let Some(offset) = text[from..].iter().position(|byte| *byte == first) {
-        let at = from + offset;
-        if text[at..].starts_with(what) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-    None
+/// Finds the first place where the two bytes stand. Their first one is rare in templates.
+fn find(text: &[u8], what: [u8; 2]) -> Option<usize> {
+    memchr_iter(what[0], text).find(|&at| text.get(at + 1) == Some(&what[1]))
 }
 
 fn newlines(text: &[u8]) -> usize {
-    text.iter().filter(|byte| **byte == b'\n').count()
+    memchr_iter(b'\n', text).count()
 }
 
 fn is_space(byte: u8) -> bool {

@@ -8,7 +8,7 @@ mod pipeline;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::ast::{Branch, Form, Node, NodeId, Source, Span};
+use super::ast::{Branch, Form, Members, Node, NodeId, Source, Span};
 use super::lex::{Class, Lexer, Token};
 use super::state::State;
 use super::{Parsed, Template};
@@ -37,8 +37,10 @@ struct Parser<'p> {
     functions: &'p FuncTable,
     stack: Stack,
     lexer: Lexer<'p>,
-    state: State,
+    state: State<'p>,
     source: Source,
+    /// The members of nodes that are not complete yet, those of inner nodes behind those of outer ones.
+    open: Vec<NodeId>,
     trees: Vec<Tree>,
 }
 
@@ -57,7 +59,15 @@ pub(super) fn parse(name: &Str, text: &Str, functions: &FuncTable, stack: Stack)
         stack,
         lexer: Lexer::new(text.as_bytes()),
         state: State::new(),
-        source: Source { name: name.clone(), text: text.clone(), nodes: Vec::new() },
+        source: Source {
+            name: name.clone(),
+            text: text.clone(),
+            // Half of what ordinary templates need.
+            nodes: Vec::with_capacity(text.len() / 32),
+            members: Vec::with_capacity(text.len() / 32),
+            names: Vec::with_capacity(text.len() / 64),
+        },
+        open: Vec::new(),
         trees: Vec::new(),
     };
     let root = parser.top_level()?;
@@ -95,7 +105,7 @@ fn to_u32(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
-impl Parser<'_> {
+impl<'p> Parser<'p> {
     // Tokens.
 
     fn next(&mut self) -> Token {
@@ -116,12 +126,8 @@ impl Parser<'_> {
         token
     }
 
-    fn value(&self, token: &Token) -> &[u8] {
+    fn value(&self, token: &Token) -> &'p [u8] {
         &self.text[token.start..token.end]
-    }
-
-    fn string(&self, token: &Token) -> Str {
-        Str::from(self.value(token))
     }
 
     // Errors.
@@ -131,10 +137,10 @@ impl Parser<'_> {
     }
 
     fn unexpected<T>(&self, token: &Token, context: &str) -> Result<T> {
-        let text = token.describe(self.text);
         if token.class != Class::Error {
-            return self.fail(format!("unexpected {text} in {context}"));
+            return self.fail(format!("unexpected {} in {context}", token.describe(self.text)));
         }
+        let text = self.lexer.message();
         let started = self.state.action_line;
         if started == 0 || started == token.line {
             return self.fail(text);
@@ -160,8 +166,21 @@ impl Parser<'_> {
         to_u32(self.source.nodes.len() - 1)
     }
 
+    /// Makes what was added to [`Parser::open`] since `from` the members of a node.
+    fn members(&mut self, from: usize) -> Members {
+        let start = to_u32(self.source.members.len());
+        self.source.members.extend(self.open.drain(from..));
+        Members { start, end: to_u32(self.source.members.len()) }
+    }
+
     fn span(token: &Token) -> Span {
         Span { start: to_u32(token.start), end: to_u32(token.end) }
+    }
+
+    fn replace(&mut self, id: NodeId, pos: usize, form: Form) {
+        if let Some(node) = self.source.nodes.get_mut(id as usize) {
+            *node = Node { pos: to_u32(pos), form };
+        }
     }
 
     fn form(&self, id: NodeId) -> &Form {
@@ -190,7 +209,7 @@ impl Parser<'_> {
     /// The whole text: text and actions, and definitions.
     fn top_level(&mut self) -> Result<NodeId> {
         let pos = self.peek().start;
-        let mut nodes = Vec::new();
+        let open = self.open.len();
         while self.peek().class != Class::Eof {
             if self.peek().class == Class::LeftDelim {
                 let delim = self.next();
@@ -204,9 +223,10 @@ impl Parser<'_> {
             if matches!(self.form(node), Form::End | Form::Else) {
                 return self.fail(format!("unexpected {}", self.source.print(node)));
             }
-            nodes.push(node);
+            self.open.push(node);
         }
-        Ok(self.node(pos, Form::List(nodes.into())))
+        let nodes = self.members(open);
+        Ok(self.node(pos, Form::List(nodes)))
     }
 
     fn definition(&mut self) -> Result<()> {
@@ -242,13 +262,14 @@ impl Parser<'_> {
     fn item_list(&mut self) -> Result<(NodeId, NodeId)> {
         self.check_stack()?;
         let pos = self.peek_non_space().start;
-        let mut nodes = Vec::new();
+        let open = self.open.len();
         while self.peek_non_space().class != Class::Eof {
             let node = self.text_or_action()?;
             if matches!(self.form(node), Form::End | Form::Else) {
-                return Ok((self.node(pos, Form::List(nodes.into())), node));
+                let nodes = self.members(open);
+                return Ok((self.node(pos, Form::List(nodes)), node));
             }
-            nodes.push(node);
+            self.open.push(node);
         }
         self.fail("unexpected EOF")
     }
@@ -347,7 +368,10 @@ impl Parser<'_> {
         self.next();
         let control = nested(self)?;
         let pos = self.pos(keyword);
-        Ok(self.node(pos, Form::List([control].into())))
+        let open = self.open.len();
+        self.open.push(control);
+        let nodes = self.members(open);
+        Ok(self.node(pos, Form::List(nodes)))
     }
 
     fn else_control(&mut self) -> Result<NodeId> {

@@ -1,12 +1,11 @@
 //! What the parser keeps for each template: look-ahead, and the variables in scope.
 
 use super::lex::{Class, Lexer, Token};
-use crate::template::text::Str;
 
 /// A variable that the parser has seen.
-#[derive(Clone)]
-pub(super) struct Seen {
-    pub(super) name: Str,
+pub(super) struct Seen<'t> {
+    /// The name with its `$`.
+    pub(super) name: &'t [u8],
     /// Its place; nothing when an undeclared name is assigned to.
     pub(super) slot: Option<u32>,
     /// Not so for variables of the branch before `else`: Go's parser still accepts their names, but they are
@@ -15,10 +14,10 @@ pub(super) struct Seen {
 }
 
 /// What Go keeps in each `Tree`: `define` and `block` begin a fresh one.
-pub(super) struct State {
+pub(super) struct State<'t> {
     tokens: [Token; 3],
     peeked: usize,
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<Seen<'t>>,
     pub(super) next_slot: u32,
     pub(super) slots: u32,
     pub(super) action_line: usize,
@@ -26,12 +25,12 @@ pub(super) struct State {
     pub(super) parentheses: usize,
 }
 
-impl State {
-    pub(super) fn new() -> State {
+impl<'t> State<'t> {
+    pub(super) fn new() -> State<'t> {
         State {
             tokens: [Token::none(), Token::none(), Token::none()],
             peeked: 0,
-            seen: vec![Seen { name: Str::from("$"), slot: Some(0), is_alive: true }],
+            seen: vec![Seen { name: b"$", slot: Some(0), is_alive: true }],
             next_slot: 1,
             slots: 1,
             action_line: 0,
@@ -46,7 +45,7 @@ impl State {
         } else {
             self.tokens[0] = lexer.next_token();
         }
-        self.tokens[self.peeked].clone()
+        self.tokens[self.peeked]
     }
 
     pub(super) fn next_non_space(&mut self, lexer: &mut Lexer<'_>) -> Token {
@@ -98,7 +97,7 @@ impl State {
     }
 
     /// The place of the variable that `name` means now.
-    pub(super) fn slot_of(&self, name: &Str) -> Option<u32> {
-        self.seen.iter().rev().find(|seen| seen.is_alive && seen.name == *name)?.slot
+    pub(super) fn slot_of(&self, name: &[u8]) -> Option<u32> {
+        self.seen.iter().rev().find(|seen| seen.is_alive && seen.name == name)?.slot
     }
 }

@@ -63,6 +63,9 @@ pub enum JsonError {
 ///
 /// Unlike `String::from_utf8_lossy`, a broken sequence of three bytes gives three replacement characters.
 pub fn text_from_bytes(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
@@ -71,6 +74,11 @@ pub fn text_from_bytes(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// As [`text_from_bytes`]; bytes that are text already are not copied.
+pub fn text_from_vec(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| text_from_bytes(error.as_bytes()))
 }
 
 #[cfg(test)]

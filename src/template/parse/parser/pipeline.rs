@@ -1,20 +1,19 @@
 //! Pipelines: what stands inside an action.
 
-use super::super::ast::{Form, NodeId, Pipe, Variable};
+use super::super::ast::{Form, Members, Names, NodeId, Pipe, Span, Variable};
 use super::super::lex::{Class, Token};
 use super::super::number;
 use super::super::state::Seen;
-use super::{MAX_PARENTHESES, Parser, Result};
+use super::{MAX_PARENTHESES, Parser, Result, to_u32};
 use crate::go::strconv::quote;
-use crate::template::text::Str;
 
 impl Parser<'_> {
     pub(super) fn pipeline(&mut self, context: &str, end: Class) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
         let mut pipe = Pipe::default();
-        pipe.declared = self.declarations(context, &mut pipe)?.into();
+        pipe.declared = self.declarations(context, &mut pipe)?;
         let born = self.state.seen.len() - pipe.declared.len()..self.state.seen.len();
-        let mut commands = Vec::new();
+        let open = self.open.len();
         loop {
             let token = self.next_non_space();
             match token.class {
@@ -32,24 +31,25 @@ impl Parser<'_> {
                 | Class::Variable
                 | Class::LeftParen => {
                     self.state.backup();
-                    commands.push(self.command()?);
+                    let command = self.command()?;
+                    self.open.push(command);
                 }
                 _ => return self.unexpected(&token, context),
             }
         }
-        self.check_pipeline(&commands, context)?;
+        pipe.commands = self.members(open);
+        self.check_pipeline(pipe.commands, context)?;
         for index in born {
             // From here on the names mean the new variables; in the pipeline itself they mean older ones.
             let seen = &mut self.state.seen[index];
             seen.is_alive = seen.slot.is_some();
         }
-        pipe.commands = commands.into();
         Ok(self.node(pos, Form::Pipe(pipe)))
     }
 
     /// `$x :=`, `$x =`, and in a range `$i, $x :=`.
-    fn declarations(&mut self, context: &str, pipe: &mut Pipe) -> Result<Vec<NodeId>> {
-        let mut declared = Vec::new();
+    fn declarations(&mut self, context: &str, pipe: &mut Pipe) -> Result<Members> {
+        let open = self.open.len();
         let mut names = Vec::new();
         loop {
             let variable = self.peek_non_space();
@@ -58,7 +58,7 @@ impl Parser<'_> {
             }
             self.next();
             // Space is a token: in `$x foo` the `foo` must be seen to know that this declares nothing.
-            let after = self.peek().clone();
+            let after = *self.peek();
             let next = self.peek_non_space();
             let is_comma = next.class == Class::Char && self.value(&next) == b",";
             if matches!(next.class, Class::Assign | Class::Declare) || is_comma {
@@ -85,26 +85,28 @@ impl Parser<'_> {
             break;
         }
         for token in names {
-            declared.push(self.declare(&token, pipe.is_assign));
+            let variable = self.declare(&token, pipe.is_assign);
+            self.open.push(variable);
         }
-        Ok(declared)
+        Ok(self.members(open))
     }
 
     fn declare(&mut self, token: &Token, is_assign: bool) -> NodeId {
-        let name = self.string(token);
-        let slot = if is_assign { self.state.slot_of(&name) } else { Some(self.state.new_slot()) };
+        let name = self.value(token);
+        let slot = if is_assign { self.state.slot_of(name) } else { Some(self.state.new_slot()) };
         // The parser takes the name as known from here on, also one that is assigned without being declared.
-        self.state.seen.push(Seen { name: name.clone(), slot, is_alive: false });
-        self.node(token.start, Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
+        self.state.seen.push(Seen { name, slot, is_alive: false });
+        let variable = Variable { name: Self::span(token), slot, fields: Names::default() };
+        self.node(token.start, Form::Variable(variable))
     }
 
-    fn check_pipeline(&self, commands: &[NodeId], context: &str) -> Result<()> {
+    fn check_pipeline(&self, commands: Members, context: &str) -> Result<()> {
         if commands.is_empty() {
             return self.fail(format!("missing value for {context}"));
         }
-        for (index, command) in commands.iter().enumerate().skip(1) {
+        for (index, command) in self.source.members(commands).iter().enumerate().skip(1) {
             let Form::Command(args) = self.form(*command) else { continue };
-            let constant = args.first().is_some_and(|first| {
+            let constant = self.source.members(*args).first().is_some_and(|first| {
                 matches!(
                     self.form(*first),
                     Form::Bool(_) | Form::Dot | Form::Nil | Form::Number(_) | Form::String { .. }
@@ -119,11 +121,11 @@ impl Parser<'_> {
 
     fn command(&mut self) -> Result<NodeId> {
         let pos = self.peek_non_space().start;
-        let mut args = Vec::new();
+        let open = self.open.len();
         loop {
             self.peek_non_space();
             if let Some(operand) = self.operand()? {
-                args.push(operand);
+                self.open.push(operand);
             }
             let token = self.next();
             match token.class {
@@ -134,10 +136,11 @@ impl Parser<'_> {
             }
             break;
         }
-        if args.is_empty() {
+        if self.open.len() == open {
             return self.fail("empty command");
         }
-        Ok(self.node(pos, Form::Command(args.into())))
+        let args = self.members(open);
+        Ok(self.node(pos, Form::Command(args)))
     }
 
     /// A term with the fields that follow it; nothing when no term comes next.
@@ -147,25 +150,34 @@ impl Parser<'_> {
             return Ok(Some(term));
         }
         let pos = self.peek().start;
-        let mut fields = Vec::new();
+        let mut fields = Names { start: self.names_len(), end: 0 };
         while self.peek().class == Class::Field {
             let token = self.next();
-            fields.push(Str::from(&self.value(&token)[1..]));
+            self.name_of_field(&token);
         }
-        let form = match self.form(term) {
-            Form::Field(first) => Form::Field(first.iter().cloned().chain(fields).collect()),
-            Form::Variable(variable) => Form::Variable(Box::new(Variable {
-                name: variable.name.clone(),
-                slot: variable.slot,
-                fields: fields.into(),
-            })),
+        fields.end = self.names_len();
+        let form = match *self.form(term) {
+            // Its own name stands right before the others.
+            Form::Field(first) => Form::Field(Names { start: first.start, end: fields.end }),
+            Form::Variable(variable) => Form::Variable(Variable { fields, ..variable }),
             Form::Bool(_) | Form::String { .. } | Form::Number(_) | Form::Nil | Form::Dot => {
                 let text = self.source.print(term);
                 return self.fail(format!("unexpected . after term {}", quote(text.as_bytes())));
             }
-            _ => Form::Chain { node: term, fields: fields.into() },
+            _ => return Ok(Some(self.node(pos, Form::Chain { node: term, fields }))),
         };
-        Ok(Some(self.node(pos, form)))
+        self.replace(term, pos, form);
+        Ok(Some(term))
+    }
+
+    fn names_len(&self) -> u32 {
+        to_u32(self.source.names.len())
+    }
+
+    /// Takes the name behind the dot.
+    fn name_of_field(&mut self, token: &Token) {
+        let Span { start, end } = Self::span(token);
+        self.source.names.push(Span { start: start + 1, end });
     }
 
     fn term(&mut self) -> Result<Option<NodeId>> {
@@ -182,7 +194,11 @@ impl Parser<'_> {
             Class::Dot => Form::Dot,
             Class::Nil => Form::Nil,
             Class::Variable => self.variable(&token)?,
-            Class::Field => Form::Field([Str::from(&self.value(&token)[1..])].into()),
+            Class::Field => {
+                let start = self.names_len();
+                self.name_of_field(&token);
+                Form::Field(Names { start, end: self.names_len() })
+            }
             Class::Bool => Form::Bool(self.value(&token) == b"true"),
             Class::CharConstant | Class::Complex | Class::Number => {
                 let text = self.value(&token);
@@ -221,11 +237,11 @@ impl Parser<'_> {
     }
 
     fn variable(&self, token: &Token) -> Result<Form> {
-        let name = self.string(token);
+        let name = self.value(token);
         if !self.state.seen.iter().any(|seen| seen.name == name) {
-            return self.fail(format!("undefined variable {}", quote(&name)));
+            return self.fail(format!("undefined variable {}", quote(name)));
         }
-        let slot = self.state.slot_of(&name);
-        Ok(Form::Variable(Box::new(Variable { name, slot, fields: [].into() })))
+        let slot = self.state.slot_of(name);
+        Ok(Form::Variable(Variable { name: Self::span(token), slot, fields: Names::default() }))
     }
 }
