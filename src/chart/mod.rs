@@ -13,6 +13,7 @@ pub mod ignore;
 pub mod load;
 pub mod metadata;
 pub(crate) mod paths;
+pub mod reuse;
 pub mod schema;
 pub(crate) mod tables;
 

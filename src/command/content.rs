@@ -7,6 +7,8 @@ use serde_json::Value as Json;
 
 use super::cluster::Cluster;
 use crate::chart::Chart;
+use crate::chart::coalesce::Merger;
+use crate::chart::reuse::{LastValues, reuse_values};
 use crate::cluster::{ApiError, ListOptions};
 use crate::dsf::state::{Release, Values};
 use crate::failure;
@@ -20,7 +22,7 @@ use crate::render::lookup::{LookupKey, Lookups};
 use crate::render::{self, ReleaseInfo, RenderedHook, RenderedRelease, Request};
 use crate::value::json::{Numbers, from_slice};
 use crate::value::{Map, Value};
-use crate::values::{self, Sources};
+use crate::values::{self, ReuseValues, Sources};
 
 /// How often a chart is rendered again because its `lookup`s asked for something new. Charts that look up what
 /// other lookups told need two or three rounds.
@@ -41,6 +43,8 @@ pub(super) struct Past {
     next: Turn,
     /// The deployed revision, if the newest one is.
     current: Option<Current>,
+    /// What the revision that an upgrade starts from was given.
+    given: Given,
 }
 
 /// Which revision a chart is rendered for.
@@ -59,9 +63,16 @@ struct Current {
     chart: (String, String),
 }
 
+/// What the revision that an upgrade starts from was given.
+#[derive(Clone, Debug, Default)]
+struct Given {
+    defaults: Option<Map>,
+    config: Map,
+}
+
 impl Default for Past {
     fn default() -> Self {
-        Self { next: Turn { revision: 1, is_install: true }, current: None }
+        Self { next: Turn { revision: 1, is_install: true }, current: None, given: Given::default() }
     }
 }
 
@@ -91,7 +102,12 @@ impl Past {
                 chart: (text(chart.map(history::Chart::name)), text(chart.map(history::Chart::version))),
             }
         });
-        Self { next, current }
+        // Helm asks the revision that it upgrades from (`pkg/action/upgrade.go`, `prepareUpgrade`).
+        let given = history.baseline().map(|record| Given {
+            defaults: record.release.chart.as_ref().and_then(|chart| chart.values.clone()),
+            config: record.release.config.clone(),
+        });
+        Self { next, current, given: given.unwrap_or_default() }
     }
 }
 
@@ -205,9 +221,16 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
         Ok(chart) => Arc::clone(chart),
         Err(reason) => return Tried::Done(key, Box::new(Err(reason.clone()))),
     };
-    let config = match user_values(&release.values) {
-        Ok(config) => config,
+    let given = user_values(&release.values)
+        .and_then(|config| with_last_values(release.reuse_values, chart, &attempt.job.past, config));
+    let (chart, config) = match given {
+        Ok(given) => given,
         Err(message) => return Tried::Done(key, Box::new(Err(Reason::NotRendered { message }))),
+    };
+    let options = render::Options {
+        skip_schema: release.skip_schema,
+        sub_notes: release.sub_notes,
+        ..render::Options::default()
     };
     let seed = attempt.seed;
     let mut render = |turn: Turn| {
@@ -222,7 +245,7 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
                 is_upgrade: !turn.is_install,
             },
             capabilities,
-            options: render::Options::default(),
+            options: options.clone(),
             now: clock::now_local(),
             seed,
         };
@@ -265,7 +288,30 @@ fn user_values(values: &Values) -> Result<Map, String> {
     sources.set_file =
         values.set_file.iter().map(|set| entry(&set.path, &set.file.display().to_string())).collect();
     let mut read = |path: &str| files::read(path.as_ref()).map_err(|error| error_text(&error));
+    let flags = &values.flags;
+    sources.set_json.extend_from_slice(&flags.set_json);
+    sources.set.extend_from_slice(&flags.set);
+    sources.set_string.extend_from_slice(&flags.set_string);
+    sources.set_file.extend_from_slice(&flags.set_file);
+    sources.set_literal.extend_from_slice(&flags.set_literal);
     values::merge(&sources, &mut read).map_err(|error| error_text(&error))
+}
+
+/// Returns the chart and the values to render with, after what the last revision was given had its say.
+fn with_last_values(
+    mode: ReuseValues,
+    chart: Arc<Chart>,
+    past: &Past,
+    config: Map,
+) -> Result<(Arc<Chart>, Map), String> {
+    if mode == ReuseValues::Reset || past.next.is_install {
+        return Ok((chart, config));
+    }
+    let mut own = Chart::clone(&chart);
+    let last = LastValues { defaults: past.given.defaults.as_ref(), config: &past.given.config };
+    let values = reuse_values(mode, &mut own, last, &config, &mut Merger::default())
+        .map_err(|error| error_text(&error))?;
+    Ok((Arc::new(own), values))
 }
 
 pub(super) fn error_text(error: &(dyn std::error::Error + 'static)) -> String {

@@ -282,6 +282,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
             cx,
         ),
         create_only: create_only(fields, cx),
+        helm_flags: fields.texts("helmFlags", cx),
     }
 }
 

@@ -324,7 +324,7 @@ pub const KEYS: &[Key] = &[
     ours(App, "fieldConflicts", Leaf, NotYet, TABS, "", "What happens to fields that another manager owns."),
     ours(App, "restartOnConfig", Leaf, NotYet, BOOL, "false", "Restarts pods that read a changed ConfigMap or Secret."),
     ours(App, "ignore", Leaf, NotYet, TABS, "", "Fields that count neither as drift nor as a change."),
-    helmsman(App, "helmFlags", Leaf, NotYet, STRS, "", "Flags of `helm upgrade`."),
+    helmsman(App, "helmFlags", Leaf, Supported, STRS, "", "Flags of `helm upgrade` that mean something here: `--reset-values`, `--reuse-values`, `--reset-then-reuse-values`, `--values`, the `--set` family, `--timeout`, `--wait`, `--wait-for-jobs`, `--no-hooks`, `--history-max`, `--skip-crds`, `--skip-schema-validation`, `--render-subchart-notes`, `--take-ownership`."),
     helmsman(App, "helmDiffFlags", Leaf, NoEffect("differences are made without the helm-diff plugin"), STRS, "", "Flags of `helm diff`."),
     helmsman(App, "postRenderer", Leaf, NotYet, STR, "", "A program that changes the rendered manifests."),
 

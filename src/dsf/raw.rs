@@ -107,6 +107,7 @@ pub(super) struct RawApp {
     pub(super) on_remove: Given<OnRemove>,
     pub(super) adopt: Given<Adopt>,
     pub(super) create_only: Vec<ObjectName>,
+    pub(super) helm_flags: Vec<At<Text>>,
 }
 
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 use crate::model::ReleaseKey;
 use crate::text::Location;
 use crate::value::Map;
+use crate::values::ReuseValues;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -217,6 +218,12 @@ pub struct Release {
     pub chart: Chart,
     /// What the chart is rendered with.
     pub values: Values,
+    /// What becomes of the values that the last revision was given.
+    pub reuse_values: ReuseValues,
+    /// Whether the notes of the charts inside are shown too.
+    pub sub_notes: bool,
+    /// Whether the values are not checked against the schemas of the charts.
+    pub skip_schema: bool,
     /// The batch: lower ones run first.
     pub priority: i64,
     /// Releases that must be there first.
@@ -300,6 +307,19 @@ pub struct Values {
     pub set_string: Vec<SetEntry>,
     /// `--set-file` entries.
     pub set_file: Vec<SetFile>,
+    /// Arguments of the `--set` family in `helmFlags`; over everything else.
+    pub flags: SetFlags,
+}
+
+/// Arguments of Helm's `--set` flags, as they are written after them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field is the flag of the same name")]
+pub struct SetFlags {
+    pub set_json: Vec<String>,
+    pub set: Vec<String>,
+    pub set_string: Vec<String>,
+    pub set_file: Vec<String>,
+    pub set_literal: Vec<String>,
 }
 
 /// One value at a path of the `--set` language.

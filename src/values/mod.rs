@@ -12,6 +12,19 @@ use crate::value::json::{self, Numbers};
 use crate::value::{Map, Value};
 use crate::yaml::{self, DocumentsError};
 
+/// What becomes of the values that the user gave to the last revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReuseValues {
+    /// They are forgotten: only what is given now counts.
+    #[default]
+    Reset,
+    /// They stay below what is given now, and the defaults of the chart that was deployed stay in force, even if the
+    /// new chart has others.
+    Reuse,
+    /// They stay below what is given now, over the defaults of the new chart.
+    ResetThenReuse,
+}
+
 /// Everything that a user gives for the values of one release, each list in the order given.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::support::repository;
 use crate::support::scene::Scene;
 use crate::support::statectl::offline;
+use crate::support::stored::Stored;
 
 /// Writes a chart of these files and returns its folder.
 fn chart(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
@@ -282,4 +283,37 @@ fn records_carry_the_marks_of_their_owner_and_no_stale_time() {
     assert_eq!(second["team"], "a", "labels of people go on, as in Helm");
     assert_ne!(second["modifiedAt"], "1", "Helm carries this one over too");
     assert_eq!(second["HELMSMAN_CONTEXT"], scene.namespace.as_str());
+}
+
+/// `helmFlags` with `--reuse-values` and `--reset-then-reuse-values`: values, defaults and records are Helm's.
+#[test]
+fn values_of_the_last_revision_are_reused_as_helm_does() {
+    let scene = Scene::new("reuse");
+    let shown = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: {{ .Release.Name }} }\n\
+                 data: { values: {{ .Values | toJson | quote }} }\n";
+    let write = |values: &str| {
+        chart(scene.folder.path(), &[("templates/a.yaml", shown), ("values.yaml", values)]);
+    };
+    for mode in ["reuse-values", "reset-then-reuse-values", "reset-values"] {
+        let (ours, theirs) = (format!("r-{mode}"), format!("h-{mode}"));
+        let apps = |rest: &str| app(rest).replace("[apps.r]", &format!("[apps.{ours}]"));
+        write("a: one\nb: { x: 1, y: 1 }\ngone: null\n");
+        scene.apply(&apps("values = { a = \"given\", b = { y = 2 }, list = [1] }"), 0);
+        assert!(scene.helm4("install", &theirs, &["--set", "a=given,b.y=2,list={1}"]));
+        write("a: new\nb: { x: 9, y: 9, z: 9 }\nadded: { k: true }\n");
+        let upgraded = apps(&format!("values = {{ c = 3, b = {{ z = 4 }} }}\nhelmFlags = [\"--{mode}\"]"));
+        scene.apply(&upgraded, 0);
+        assert!(scene.helm4("upgrade", &theirs, &["--set", "c=3,b.z=4", &format!("--{mode}")]));
+        let values = |release: &str| -> Json {
+            let map = scene.cluster.get(&scene.namespace, "configmap", release).unwrap();
+            serde_json::from_str(map["data"]["values"].as_str().unwrap()).unwrap()
+        };
+        assert_eq!(values(&ours), values(&theirs), "{mode}");
+        let record = |release: &str| Stored::read(scene.cluster, &scene.namespace, release, 2).json;
+        let (record, expected) = (record(&ours), record(&theirs));
+        assert_eq!(record["config"], expected["config"], "{mode}");
+        assert_eq!(record["chart"]["values"], expected["chart"]["values"], "{mode}");
+        let file = scene.write(&upgraded);
+        assert_eq!(scene.release(&scene.plan(&file), &ours)["action"], "none", "{mode}");
+    }
 }

@@ -15,6 +15,7 @@ use statectl::dsf::state::{
     ChartSource, ChartVersion, DesiredState, MaxPrune, Patience, Release, SetEntry, Settings,
 };
 use statectl::dsf::{self, Files, Loaded, Options, PathKind, Source};
+use statectl::values::ReuseValues;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -380,6 +381,22 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
     }
     for entry in &release.values.set_file {
         writeln!(out, "  setFile {} = {}", entry.path, entry.file.display())?;
+    }
+    let flags = &release.values.flags;
+    for (name, arguments) in [
+        ("set-json", &flags.set_json),
+        ("set", &flags.set),
+        ("set-string", &flags.set_string),
+        ("set-file", &flags.set_file),
+        ("set-literal", &flags.set_literal),
+    ] {
+        for argument in arguments {
+            writeln!(out, "  --{name} {argument}")?;
+        }
+    }
+    if release.reuse_values != ReuseValues::Reset || release.sub_notes || release.skip_schema {
+        let (reuse, notes, schema) = (release.reuse_values, release.sub_notes, release.skip_schema);
+        writeln!(out, "  lastValues {reuse:?} subNotes {notes} skipSchema {schema}")?;
     }
     writeln!(
         out,

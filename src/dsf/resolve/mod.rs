@@ -1,6 +1,7 @@
 //! The raw shape to the desired state: fills in every default and checks what must fit together.
 
 mod charts;
+mod flags;
 mod graph;
 
 use super::files::Files;
@@ -259,15 +260,18 @@ impl Resolver<'_, '_, '_, '_> {
             .filter(|file| !file.value.value.is_empty())
             .chain(raw.values_files)
             .collect();
+        let flags = self.helm_flags(path, app.value.shown(), raw.helm_flags, enabled);
+        let own_files = values_files
+            .into_iter()
+            .filter_map(|file| self.file(path, "valuesFiles", &file, enabled))
+            .collect::<Vec<_>>();
         let values = Values {
-            files: values_files
-                .into_iter()
-                .filter_map(|file| self.file(path, "valuesFiles", &file, enabled))
-                .collect(),
+            files: own_files.into_iter().chain(flags.values_files).collect(),
             inline: raw.values,
             set: self.set(path, "set", raw.set),
             set_string: self.set(path, "setString", raw.set_string),
             set_file: self.set_file(path, raw.set_file, enabled),
+            flags: flags.set,
         };
         self.label_map(&raw.labels, &format!("{path}.labels"), true);
         let max_history = raw.max_history.map_or(0, |at| {
@@ -289,20 +293,26 @@ impl Resolver<'_, '_, '_, '_> {
             labels: plain(raw.labels),
             chart,
             values,
+            reuse_values: flags.reuse_values,
+            sub_notes: flags.sub_notes,
+            skip_schema: flags.skip_schema,
             priority: value_or(raw.priority, 0),
             needs: Vec::new(),
-            wait: value_or(raw.wait, false),
-            timeout: timeout.unwrap_or(defaults.timeout),
-            max_history: if max_history == 0 { defaults.max_history } else { max_history },
-            no_hooks: value_or(raw.no_hooks, false),
+            wait: value_or(raw.wait, flags.wait),
+            timeout: timeout.or(flags.timeout).unwrap_or(defaults.timeout),
+            max_history: [max_history, flags.max_history.unwrap_or(0), defaults.max_history]
+                .into_iter()
+                .find(|max| *max > 0)
+                .unwrap_or(DEFAULT_MAX_HISTORY),
+            no_hooks: value_or(raw.no_hooks, flags.no_hooks),
             test: value_or(raw.test, false),
-            crds: value_or(raw.crds, Crds::Create),
+            crds: value_or(raw.crds, if flags.skip_crds { Crds::Skip } else { Crds::Create }),
             on_failure: value_or(raw.on_failure, defaults.on_failure),
             protected: value_or(raw.protected, false),
             force: raw.force.map(|at| at.value.into_iter().collect()).unwrap_or_default(),
             allow_data_loss: raw.allow_data_loss,
             on_remove: value_or(raw.on_remove, OnRemove::Uninstall),
-            adopt: value_or(raw.adopt, Adopt::Never),
+            adopt: value_or(raw.adopt, if flags.takes_over { Adopt::Any } else { Adopt::Never }),
             create_only: raw.create_only,
         };
         Draft { release, path: path.to_owned(), span, named }
