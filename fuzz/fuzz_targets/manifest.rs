@@ -9,7 +9,8 @@ fuzz_target!(|text: &str| {
     for rule in [SplitRule::Keep, SplitRule::Trim] {
         let mut documents = Vec::new();
         for part in split(text, rule) {
-            assert!(!part.trim().is_empty());
+            // Helm 3 keeps what only consists of blanks that its pattern does not know, such as a vertical tab.
+            assert!(rule == SplitRule::Trim || !part.trim().is_empty());
             match Document::parse(part) {
                 Ok(document) => {
                     let _ = (document.role(), document.head.is_kept());
