@@ -13,6 +13,9 @@ use crate::value::{MAX_DEPTH, Map, Value};
 /// The largest index of a list.
 const MAX_INDEX: i64 = 65_536;
 
+/// How many elements one argument may add to lists. Each index may be large, and an argument holds many.
+const MAX_ADDED: usize = 1 << 20;
+
 /// How many dots a key may hold.
 const MAX_DOTS: usize = 30;
 
@@ -37,6 +40,9 @@ pub enum SetError {
     /// An index that would make a huge list.
     #[error("index of {0} is greater than maximum supported index of {MAX_INDEX}")]
     LargeIndex(i64),
+    /// Many large indexes.
+    #[error("the indexes make more than {MAX_ADDED} list elements")]
+    TooManyElements,
     /// Something stands between `]` and `=`, `.` or `[`.
     #[error("unexpected data at end of array index: {0}")]
     AfterIndex(String),
@@ -132,7 +138,7 @@ impl From<SetError> for Stop {
 }
 
 fn parse(values: &mut Map, argument: &str, mode: Mode<'_>) -> Result<(), SetError> {
-    let mut parser = Parser { rest: argument, mode };
+    let mut parser = Parser { rest: argument, mode, room: MAX_ADDED };
     loop {
         match parser.key(values, 0) {
             Ok(()) => {}
@@ -145,6 +151,8 @@ fn parse(values: &mut Map, argument: &str, mode: Mode<'_>) -> Result<(), SetErro
 struct Parser<'a, 'f> {
     rest: &'a str,
     mode: Mode<'f>,
+    /// How many list elements may still be added.
+    room: usize,
 }
 
 impl Parser<'_, '_> {
@@ -227,7 +235,7 @@ impl Parser<'_, '_> {
     fn list(&mut self, map: &mut Map, key: String, dots: usize) -> Result<(), Stop> {
         let index = self.index()?;
         let mut list = match map.get_mut(&key) {
-            Some(value) => as_list(value)?.clone(),
+            Some(value) => std::mem::take(as_list(value)?),
             None => Vec::new(),
         };
         let result = self.item(&mut list, index, dots, 0);
@@ -263,16 +271,23 @@ impl Parser<'_, '_> {
                     Read::Value(value) => value,
                     Read::Missing => Value::from(""),
                 };
-                set_index(list, index, value)
+                self.set_index(list, index, value)
             }
             Some('[') => {
                 let inner_index = self.index()?;
                 let mut inner = match list.get_mut(at) {
                     None | Some(Value::Null) => Vec::new(),
-                    Some(value) => as_list(value)?.clone(),
+                    Some(value) => std::mem::take(as_list(value)?),
                 };
-                self.item(&mut inner, inner_index, dots, depth + 1)?;
-                set_index(list, index, Value::List(inner))
+                let result = self.item(&mut inner, inner_index, dots, depth + 1);
+                if result.is_err() {
+                    // What was there stays there, with the changes so far: Helm writes to lists in place.
+                    if let Some(Value::List(place)) = list.get_mut(at) {
+                        *place = inner;
+                    }
+                    return result;
+                }
+                self.set_index(list, index, Value::List(inner))
             }
             Some(_) => match list.get_mut(at) {
                 Some(value) => {
@@ -284,10 +299,26 @@ impl Parser<'_, '_> {
                 None => {
                     let mut inner = Map::new();
                     self.key(&mut inner, dots)?;
-                    set_index(list, index, Value::Map(inner))
+                    self.set_index(list, index, Value::Map(inner))
                 }
             },
         }
+    }
+
+    fn set_index(&mut self, list: &mut Vec<Value>, index: i64, value: Value) -> Result<(), Stop> {
+        if index > MAX_INDEX {
+            return Err(SetError::LargeIndex(index).into());
+        }
+        let Ok(at) = usize::try_from(index) else {
+            return Err(SetError::NegativeIndex(index).into());
+        };
+        if list.len() <= at {
+            let added = at + 1 - list.len();
+            self.room = self.room.checked_sub(added).ok_or(SetError::TooManyElements)?;
+            list.resize(at + 1, Value::Null);
+        }
+        list[at] = value;
+        Ok(())
     }
 
     /// Takes a value.
@@ -378,20 +409,6 @@ fn put(map: &mut Map, key: String, value: Value) {
     if !key.is_empty() {
         map.insert(key, value);
     }
-}
-
-fn set_index(list: &mut Vec<Value>, index: i64, value: Value) -> Result<(), Stop> {
-    if index > MAX_INDEX {
-        return Err(SetError::LargeIndex(index).into());
-    }
-    let Ok(at) = usize::try_from(index) else {
-        return Err(SetError::NegativeIndex(index).into());
-    };
-    if list.len() <= at {
-        list.resize(at + 1, Value::Null);
-    }
-    list[at] = value;
-    Ok(())
 }
 
 /// Types a value as `--set` does: floats, octal numbers and YAML's other words stay text.

@@ -43,6 +43,28 @@ fn arguments_are_used_as_helm_uses_them() {
 }
 
 #[test]
+fn many_large_indexes_are_refused() {
+    for between in ["=1,", "[0]=1,", "[", ".k=1,"] {
+        let key = |number: usize| match between {
+            "[" => "65536][".to_owned(),
+            _ => format!("k{number}[65536]{between}"),
+        };
+        let argument: String = (0..40).map(key).collect();
+        let argument = if between == "[" { format!("k[{argument}0]=1") } else { argument };
+        assert_eq!(set(&mut Map::new(), &argument), Err(SetError::TooManyElements), "{between}");
+    }
+}
+
+#[test]
+fn a_long_list_can_be_written_to_many_times() {
+    let mut values = Map::new();
+    set(&mut values, &format!("a[0][65535]=x{}", ",a[0][0]=y".repeat(20_000)))
+        .expect("the argument is valid");
+    let Value::List(list) = &values["a"] else { panic!("a list") };
+    assert_eq!(list[0].as_list().map(|list| (list.len(), list[0].as_str())), Some((65_536, Some("y"))));
+}
+
+#[test]
 fn integers_of_set_are_integers_and_numbers_of_json_are_floats() {
     let mut values = Map::new();
     set(&mut values, "a=1").expect("the argument is valid");
