@@ -52,6 +52,15 @@ pub enum Color {
     Never,
 }
 
+/// Which objects are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Verify {
+    /// Those whose live state does not prove that they are as desired already.
+    Unproven,
+    /// All: also finds policies that would refuse, and webhooks that would change, what is as desired.
+    All,
+}
+
 /// The desired-state files and how to read them.
 #[derive(Args, Debug)]
 pub struct FileArgs {
@@ -129,6 +138,9 @@ pub struct PlanArgs {
     /// Remove any number of releases that left the file, beyond `settings.maxPrune`.
     #[arg(long)]
     pub allow_prune: bool,
+    /// Which objects the API server is asked about in a dry run.
+    #[arg(long, value_enum, default_value_t = Verify::Unproven, value_name = "WHICH")]
+    pub verify: Verify,
     /// Plan the removal of all releases of the file.
     #[arg(long)]
     pub destroy: bool,
@@ -155,6 +167,9 @@ pub struct ApplyArgs {
     /// Remove any number of releases that left the file, beyond `settings.maxPrune`.
     #[arg(long)]
     pub allow_prune: bool,
+    /// Which objects the API server is asked about in a dry run.
+    #[arg(long, value_enum, default_value_t = Verify::Unproven, value_name = "WHICH")]
+    pub verify: Verify,
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,

@@ -16,6 +16,7 @@ use settings::{console, environment, lists};
 use crate::command::{self, Console, Ending, Outputs};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{self, Signal, Stop};
+use crate::observe::Verify;
 use crate::ui;
 
 /// Runs the process's own arguments and returns how it ends.
@@ -76,6 +77,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 selection: lists::selection(args.selection),
                 environment: environment(),
                 allow_prune: args.allow_prune,
+                verify: lists::verify(args.verify),
                 stop: stop.clone(),
             };
             let ending = command::plan::run(&session, console, &outputs, args.destroy).await?;
@@ -91,6 +93,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 selection: lists::selection(args.selection),
                 environment: environment(),
                 allow_prune: false,
+                verify: Verify::default(),
                 stop: stop.clone(),
             };
             Ok((command::status::run(&session, console, &outputs).await?, false))
@@ -112,6 +115,7 @@ async fn apply(
         selection: lists::selection(args.selection),
         environment: environment(),
         allow_prune: args.allow_prune,
+        verify: lists::verify(args.verify),
         stop: stop.clone(),
     };
     let options =

@@ -50,10 +50,11 @@ pub(super) fn console(color: Color) -> Console {
 
 /// From flags to what verbs take.
 pub(super) mod lists {
-    use crate::cli::args::{ClusterArgs, FileArgs, SelectionArgs, TemplateArgs};
+    use crate::cli::args::{self, ClusterArgs, FileArgs, SelectionArgs, TemplateArgs};
     use crate::cluster::ConnectOptions;
     use crate::command::{Files, Selection, template};
     use crate::failure::{Failure, FailureClass};
+    use crate::observe::Verify;
 
     /// The files; there must be one.
     pub(in crate::cli) fn files(args: FileArgs) -> Result<Files, Failure> {
@@ -67,6 +68,13 @@ pub(super) mod lists {
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {
         ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context }
+    }
+
+    pub(in crate::cli) fn verify(which: args::Verify) -> Verify {
+        match which {
+            args::Verify::Unproven => Verify::Unproven,
+            args::Verify::All => Verify::All,
+        }
     }
 
     pub(in crate::cli) fn selection(args: SelectionArgs) -> Selection {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::{Method, Request, Response};
 use kube::client::Body;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -95,7 +96,7 @@ pub enum ApiError {
         refusal: Box<Refusal>,
     },
     /// The body is not what the API promises.
-    #[error("{what}: the answer is not JSON")]
+    #[error("{what}: the answer is not what the API promises")]
     Malformed {
         /// The method and path.
         what: String,
@@ -209,26 +210,41 @@ impl Api {
 
     /// Sends a request and returns the answer; refusals with an error status are errors.
     pub(super) async fn send(&self, call: &Call<'_>) -> Result<Answer, ApiError> {
+        self.repeated(call, async || {
+            let response = self.exchange(call).await?;
+            let status = response.status().as_u16();
+            let warnings = warnings(response.headers());
+            Ok(Answer { status, body: read_body(call, &response)?, warnings })
+        })
+        .await
+    }
+
+    /// Sends a request and returns the body of the answer as what it should be.
+    pub(super) async fn send_as<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, ApiError> {
+        self.repeated(call, async || read_body(call, &self.exchange(call).await?)).await
+    }
+
+    /// Tries a request until it has an answer, or an error that will not pass.
+    async fn repeated<T>(
+        &self,
+        call: &Call<'_>,
+        once: impl AsyncFn() -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS {
-            let outcome = self.send_once(call).await;
+            let outcome = once().await;
             let Err(error) = outcome else { return outcome };
             let Some(wait) = pause_before_repeat(&error, call.repeat, pause) else { return Err(error) };
             tokio::time::sleep(wait).await;
             pause *= 2;
         }
-        self.send_once(call).await
+        once().await
     }
 
     /// Returns a text answer, such as a log; nothing if there is none to be had.
     pub(super) async fn send_text(&self, call: &Call<'_>) -> Option<String> {
         let response = self.exchange(call).await.ok()?;
         response.status().is_success().then(|| String::from_utf8_lossy(response.body()).into_owned())
-    }
-
-    async fn send_once(&self, call: &Call<'_>) -> Result<Answer, ApiError> {
-        let response = self.exchange(call).await?;
-        read_answer(call, response.status().as_u16(), response.headers(), response.body())
     }
 
     async fn exchange(&self, call: &Call<'_>) -> Result<Response<Vec<u8>>, ApiError> {
@@ -252,25 +268,20 @@ impl Api {
             let response = self.client.send(request).await.map_err(transport)?;
             let (parts, body) = response.into_parts();
             let bytes = body.collect_bytes().await.map_err(transport)?;
-            Ok(Response::from_parts(parts, bytes.to_vec()))
+            Ok(Response::from_parts(parts, Vec::from(bytes)))
         };
         let timed = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await;
         timed.map_err(|_| ApiError::Timeout { what: call.what(), limit: REQUEST_TIMEOUT })?
     }
 }
 
-fn read_answer(
-    call: &Call<'_>,
-    status: u16,
-    headers: &http::HeaderMap,
-    body: &[u8],
-) -> Result<Answer, ApiError> {
+fn read_body<T: DeserializeOwned>(call: &Call<'_>, response: &Response<Vec<u8>>) -> Result<T, ApiError> {
+    let status = response.status().as_u16();
     if (200..300).contains(&status) {
-        let body = serde_json::from_slice(body)
-            .map_err(|source| ApiError::Malformed { what: call.what(), source })?;
-        return Ok(Answer { status, body, warnings: warnings(headers) });
+        return serde_json::from_slice(response.body())
+            .map_err(|source| ApiError::Malformed { what: call.what(), source });
     }
-    let refusal = refusal_of(status, headers, body);
+    let refusal = refusal_of(status, response.headers(), response.body());
     Err(ApiError::Refused { what: call.what(), refusal: Box::new(refusal) })
 }
 
@@ -344,7 +355,9 @@ fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Opt
             502..=504 => repeat == Repeat::Always,
             _ => false,
         },
-        ApiError::Malformed { .. } | ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } => false,
+        // Half a body that nobody noticed on the way.
+        ApiError::Malformed { .. } => repeat == Repeat::Always,
+        ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } => false,
     };
     let asked = error.refusal().and_then(|refusal| refusal.retry_after);
     passing.then(|| asked.unwrap_or(pause).min(LONGEST_PAUSE))

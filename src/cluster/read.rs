@@ -1,6 +1,7 @@
 //! Reading, and asking the server what a write would do. Nothing here changes the cluster.
 
 use http::Method;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::api::{Answer, Api, ApiError, Call, Repeat};
@@ -34,6 +35,30 @@ pub struct ApplyOptions {
     pub manager: &'static str,
 }
 
+/// A page of a LIST. A body without `items` is none, whatever its status.
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+    /// Go writes an empty list as null where nobody made one.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct PageMetadata {
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+/// Tells whether the server says that it has no object of this name.
+fn is_absent(error: &ApiError, name: &str) -> bool {
+    error.refusal().is_some_and(|refusal| {
+        refusal.status == 404
+            && refusal.reason == "NotFound"
+            && refusal.body["details"]["name"].as_str() == Some(name)
+    })
+}
+
 /// A client that cannot write: it has no method that does.
 #[derive(Clone)]
 pub struct Reader {
@@ -61,6 +86,10 @@ impl Reader {
     }
 
     /// Returns an object, or nothing if there is none of that name.
+    ///
+    /// # Errors
+    /// Only the server's word that this very object is not there counts as nothing. A 404 of anybody else on the way
+    /// (a proxy, an API whose kind just went) is an error like any other.
     pub async fn get(
         &self,
         resource: &Resource,
@@ -69,7 +98,7 @@ impl Reader {
     ) -> Result<Option<Value>, ApiError> {
         match self.api.send(&Call::get(resource.path(namespace, Some(name)))).await {
             Ok(answer) => Ok(Some(answer.body)),
-            Err(error) if error.is_status(404) => Ok(None),
+            Err(error) if is_absent(&error, name) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -84,10 +113,30 @@ impl Reader {
         namespace: Option<&str>,
         options: &ListOptions,
     ) -> Result<Vec<Value>, ApiError> {
+        self.list_where(resource, namespace, options, |_| true).await
+    }
+
+    /// Returns the objects whose name `keep` takes, as [`Reader::list`] does; no more than a page of the others is
+    /// held at a time.
+    ///
+    /// When the server no longer knows the version that the pages belong to (410), the list is read anew, in one
+    /// piece: pages of two versions can lack an object that is in both.
+    ///
+    /// # Errors
+    /// A page that fails fails the whole list.
+    pub async fn list_where(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        options: &ListOptions,
+        keep: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Value>, ApiError> {
         let mut objects = Vec::new();
         let mut next = String::new();
+        let mut limit = PAGE;
         loop {
-            let mut path = format!("{}?limit={PAGE}", resource.path(namespace, None));
+            // A limit of 0 is none.
+            let mut path = format!("{}?limit={limit}", resource.path(namespace, None));
             for (key, value) in
                 [("labelSelector", &options.labels), ("fieldSelector", &options.fields), ("continue", &next)]
             {
@@ -99,14 +148,22 @@ impl Reader {
             if options.metadata_only {
                 call.accept = METADATA_ONLY;
             }
-            let mut page = self.api.send(&call).await?.body;
-            if let Value::Array(items) = page["items"].take() {
-                objects.extend(items);
+            let page = match self.api.send_as::<Page>(&call).await {
+                Ok(page) => page,
+                Err(error) if error.is_status(410) && !next.is_empty() => {
+                    objects.clear();
+                    next.clear();
+                    limit = 0;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let wanted = |object: &Value| object["metadata"]["name"].as_str().is_some_and(&keep);
+            objects.extend(page.items.unwrap_or_default().into_iter().filter(wanted));
+            if page.metadata.next.is_empty() {
+                return Ok(objects);
             }
-            match page["metadata"]["continue"].as_str() {
-                Some(token) if !token.is_empty() => next = token.to_owned(),
-                _ => return Ok(objects),
-            }
+            next = page.metadata.next;
         }
     }
 

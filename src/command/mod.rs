@@ -6,6 +6,7 @@ mod charts;
 mod cluster;
 mod content;
 mod errors;
+mod observer;
 mod output;
 pub mod plan;
 mod prepare;

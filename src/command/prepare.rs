@@ -7,17 +7,17 @@ use super::arrivals::Arrivals;
 use super::charts::ChartCache;
 use super::cluster::Cluster;
 use super::content::{self, Rendered};
+use super::observer::{Observer, recorded_objects, remnants};
 use super::select::Selection;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Release};
 use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
-use crate::history::{History, Status};
 use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, env, files, random};
-use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
-use crate::observe::{self, Histories, NamespaceMarks, Target};
-use crate::plan::{self, Content, Operation, Plan, PlanInput, Reason, Remnant, Stray, Wanted};
+use crate::model::ReleaseKey;
+use crate::observe::{self, Histories, NamespaceMarks, Verify};
+use crate::plan::{self, Operation, Plan, PlanInput, Reason, Stray};
 
 /// The files of a run.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct Session {
     pub environment: BTreeMap<String, String>,
     /// Whether any number of releases that left the file may be removed.
     pub allow_prune: bool,
+    /// What the server is asked about.
+    pub verify: Verify,
     /// Asks for the end.
     pub stop: Stop,
 }
@@ -155,17 +157,21 @@ impl Session {
             .collect();
         let reader = &cluster.reader;
         let failed = |error: ApiError| api_failure("the cluster cannot be read", &error);
-        let mut histories = observe::histories(reader, namespaces.iter().cloned()).await;
         let marks: BTreeMap<String, NamespaceMarks> =
             namespaces.iter().map(|name| (name.clone(), marks_of(state, name))).collect();
-        let observed_namespaces = observe::namespaces(reader, &marks).await.map_err(failed)?;
+        let (mut histories, observed_namespaces) = futures::future::join(
+            observe::histories(reader, namespaces.iter().cloned()),
+            observe::namespaces(reader, &marks),
+        )
+        .await;
+        let observed_namespaces = observed_namespaces.map_err(failed)?;
         let missing: BTreeSet<String> = observed_namespaces
             .iter()
             .filter(|namespace| !namespace.exists)
             .map(|namespace| namespace.name.clone())
             .collect();
 
-        let rendered = match operation {
+        let mut rendered = match operation {
             Operation::Destroy => BTreeMap::new(),
             Operation::Reconcile => self.render_all(&releases, &state.context, cluster, &histories).await,
         };
@@ -174,12 +180,8 @@ impl Session {
         let strays = self.strays(state, cluster, &mut histories, operation, &mut notes).await?;
         let arrivals = Arrivals::of(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
 
-        let mut wanted = Vec::new();
-        for release in releases {
-            let rendered = rendered.get(&release.key);
-            let observer = Observer { cluster, missing: &missing, arrivals: &arrivals };
-            wanted.push(observer.wanted(state, release, &mut histories, rendered).await);
-        }
+        let observer = Observer { cluster, missing: &missing, arrivals: &arrivals, verify: self.verify };
+        let wanted = observer.wanted(state, &releases, &mut histories, &mut rendered).await;
         Ok(PlanInput {
             cluster: cluster.identity.clone(),
             context: state.context.clone(),
@@ -250,6 +252,7 @@ impl Session {
             .collect();
         histories.extend(observe::histories(&cluster.reader, unread).await);
         let mut strays = Vec::new();
+        let mut recorded = Vec::new();
         for key in found {
             let history = histories.take(&key).map_err(|message| {
                 Failure::new(FailureClass::Failed, format!("release {key}: its records cannot be read"))
@@ -259,139 +262,16 @@ impl Session {
             if history.latest().and_then(|latest| latest.context()) != Some(state.context.as_str()) {
                 continue;
             }
-            let remnants = recorded_objects(cluster, &key, &history, &[]).await;
+            recorded.push(recorded_objects(cluster, &key, &history, &[]));
             let space = state.namespaces.get(&key.namespace).is_some_and(|namespace| namespace.protected);
             let protected_by = space.then(|| format!("namespace `{}`", key.namespace));
-            strays.push(Stray { key, protected_by, history, remnants });
+            strays.push(Stray { key, protected_by, history, remnants: Ok(Vec::new()) });
+        }
+        for (stray, remnants) in strays.iter_mut().zip(remnants(cluster, recorded).await) {
+            stray.remnants = remnants;
         }
         Ok(strays)
     }
-}
-
-/// Looks at the releases of the file.
-struct Observer<'a> {
-    cluster: &'a Cluster,
-    missing: &'a BTreeSet<String>,
-    arrivals: &'a Arrivals,
-}
-
-impl Observer<'_> {
-    async fn wanted(
-        &self,
-        state: &DesiredState,
-        release: &Release,
-        histories: &mut Histories,
-        rendered: Option<&Result<Rendered, Reason>>,
-    ) -> Wanted {
-        let protected_by = if release.protected {
-            Some(format!("app `{}`", release.app))
-        } else {
-            state.is_protected(release).then(|| format!("namespace `{}`", release.key.namespace))
-        };
-        let history = histories.take(&release.key).map_err(|message| Reason::Unreadable {
-            what: format!("the records of namespace {}", release.key.namespace),
-            message,
-        });
-        let content = match rendered {
-            None => None,
-            Some(Err(reason)) => Some(Err(reason.clone())),
-            Some(Ok(rendered)) => Some(self.content(release, rendered).await),
-        };
-        let kept: Vec<ObjectKey> = match &content {
-            Some(Ok(content)) => content.objects.iter().map(|object| object.key.clone()).collect(),
-            _ => Vec::new(),
-        };
-        let remnants = match (&history, &content) {
-            (Ok(history), None | Some(Ok(_))) => {
-                recorded_objects(self.cluster, &release.key, history, &kept).await
-            }
-            _ => Ok(Vec::new()),
-        };
-        Wanted { release: release.clone(), protected_by, history, content, remnants }
-    }
-
-    async fn content(&self, release: &Release, rendered: &Rendered) -> Result<Content, Reason> {
-        let target = |body: &serde_json::Value, marked: bool| self.target(&release.key, body, marked);
-        let targets =
-            rendered.objects.iter().map(|body| target(body, true)).collect::<Result<Vec<_>, _>>()?;
-        let crds = rendered.crds.iter().map(|body| target(body, false)).collect::<Result<Vec<_>, _>>()?;
-        let unreadable = |(key, error): (ObjectKey, ApiError)| Reason::Unreadable {
-            what: key.to_string(),
-            message: error.to_string(),
-        };
-        let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
-        let objects = observe::objects(reader, discovery, targets).await;
-        let objects = objects.into_iter().map(|object| object.map(|object| self.arrivals.wait_for(object)));
-        let crds = observe::objects(reader, discovery, crds).await;
-        Ok(Content {
-            chart: rendered.chart.clone(),
-            config: rendered.config.clone(),
-            manifest: rendered.manifest.clone(),
-            notes: rendered.notes.clone(),
-            hooks: rendered.hooks.clone(),
-            crds: crds.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
-            objects: objects.collect::<Result<_, _>>().map_err(unreadable)?,
-        })
-    }
-
-    fn target(&self, release: &ReleaseKey, body: &serde_json::Value, marked: bool) -> Result<Target, Reason> {
-        let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
-            Ok(resource) => resource.namespaced,
-            // A kind that is still to come: its definition tells.
-            Err(_) => self.arrivals.is_namespaced(gvk),
-        };
-        let Some(key) = plan::body::key_of(body, namespaced, &release.namespace) else {
-            let message = "an object of the manifest has no apiVersion, kind or name".to_owned();
-            return Err(Reason::NotRendered { message });
-        };
-        let known = self.cluster.discovery.resource(&key.gvk).is_ok();
-        let kind_arrives = self.arrivals.has_kind(&key.gvk);
-        let arrives = if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
-            key.namespace.as_ref().map(|namespace| format!("namespace {namespace}"))
-        } else {
-            (!known && kind_arrives).then(|| format!("the CustomResourceDefinition of {}", key.gvk.kind))
-        };
-        let body = if marked {
-            plan::body::stamped(body.clone(), release)
-        } else {
-            plan::body::applicable(body.clone())
-        };
-        Ok(Target { key, body, arrives })
-    }
-}
-
-/// Returns what is left of the objects that a release's records name: all of them, or those that are not `kept`.
-///
-/// A failed revision can have made objects that no deployed one names: every revision since the last good one
-/// counts.
-async fn recorded_objects(
-    cluster: &Cluster,
-    key: &ReleaseKey,
-    history: &History,
-    kept: &[ObjectKey],
-) -> Result<Vec<Remnant>, Reason> {
-    let Some(latest) = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled)
-    else {
-        return Ok(Vec::new());
-    };
-    let base = history.baseline().map_or(latest.release.version, |record| record.release.version);
-    let mut objects: Vec<(ObjectKey, bool)> = Vec::new();
-    // The newest first: what it says about `keep` counts.
-    for record in history.records().iter().rev().filter(|record| record.release.version >= base) {
-        for object in plan::body::stored_objects(&record.release.manifest) {
-            let namespaced = |gvk: &GroupVersionKind| {
-                cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced)
-            };
-            let Some(found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
-            let known = objects.iter().any(|(other, _)| other.same_object(&found));
-            if !known && !kept.iter().any(|other| other.same_object(&found)) {
-                objects.push((found, content::says_keep(&object)));
-            }
-        }
-    }
-    observe::remnants(&cluster.reader, &cluster.discovery, objects)
-        .await
-        .map_err(|(key, error)| Reason::Unreadable { what: key.to_string(), message: error.to_string() })
 }
 
 fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {

@@ -69,7 +69,7 @@ pub fn applied_fields(object: &Json, manager: &str) -> Option<FieldSet> {
         .map(|entry| FieldSet::parse(&entry["fieldsV1"]))
 }
 
-fn raw_entries(object: &Json) -> &[Json] {
+pub(super) fn raw_entries(object: &Json) -> &[Json] {
     object.pointer("/metadata/managedFields").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 

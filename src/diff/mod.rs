@@ -10,6 +10,7 @@ mod immutable;
 mod managed;
 mod mask;
 mod path;
+mod proof;
 mod quantity;
 mod refusal;
 mod text;
@@ -25,6 +26,7 @@ pub use managed::{
 };
 pub use mask::{Masker, sanitize_message};
 pub use path::{FieldPath, Step};
+pub use proof::{Doubt, Proof, prove_unchanged};
 pub use refusal::{Cause, Problem, ServerError};
 pub use text::{Line, TextDiff};
 

@@ -1,13 +1,17 @@
-//! Live objects, and the server's answers to dry runs.
+//! Live objects, and what the server would make of the desired ones.
+//!
+//! For each kind and namespace the objects are listed once, whatever releases they belong to. What the live object
+//! itself proves to be as desired is not asked about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use serde_json::Value as Json;
 
-use super::SIDE_BY_SIDE;
-use crate::cluster::{ApiError, ApplyOptions, Discovery, ListOptions, Reader, Resource};
-use crate::diff::{self, ServerError, Trial, Verdict};
+use super::{SIDE_BY_SIDE, Verify, ask};
+use crate::cluster::{ApiError, Discovery, ListOptions, Reader, Resource};
+use crate::diff::{self, Proof, Verdict};
 use crate::model::{FIELD_MANAGER, GroupVersionKind, MANAGED_BY_HELM, MANAGED_BY_LABEL, ObjectKey};
 use crate::plan::{ObservedObject, Remnant, ServerAnswer};
 
@@ -25,51 +29,126 @@ pub struct Target {
     pub arrives: Option<String>,
 }
 
+/// An object that could not be read, and why. A list that cannot be read is one error of many objects.
+pub type Unread = (ObjectKey, Arc<ApiError>);
+
 type Place = (GroupVersionKind, Option<String>);
 
 /// Returns for each target what is there and what the server would make of it, in the order of the targets.
 ///
 /// # Errors
-/// A live object that cannot be read: the error names it, and nothing is known about the release.
+/// A live object that cannot be read: the error names it, and nothing is known about its release.
 pub async fn objects(
     reader: &Reader,
     discovery: &Discovery,
     targets: Vec<Target>,
-) -> Vec<Result<ObservedObject, (ObjectKey, ApiError)>> {
-    let listed = list_shared(reader, discovery, &targets).await;
-    let looks = targets.into_iter().map(|target| look(reader, discovery, &listed, target));
+    verify: Verify,
+) -> Vec<Result<ObservedObject, Unread>> {
+    let count = targets.len();
+    let mut seen: Vec<(usize, Result<ObservedObject, Unread>)> = Vec::with_capacity(count);
+    let mut places: BTreeMap<Place, Vec<(usize, Target)>> = BTreeMap::new();
+    for (index, target) in targets.into_iter().enumerate() {
+        let Target { key, body, arrives } = target;
+        if let Some(arrives) = arrives {
+            let answer = ServerAnswer::Later { arrives };
+            seen.push((index, Ok(ObservedObject { key, body, live: None, answer })));
+            continue;
+        }
+        let place = (key.gvk.clone(), key.namespace.clone());
+        places.entry(place).or_default().push((index, Target { key, body, arrives: None }));
+    }
+    let looks = places.into_iter().map(|(place, targets)| look_at(reader, discovery, place, targets, verify));
+    let looks: Vec<_> = futures::stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
+    seen.extend(looks.into_iter().flatten());
+    seen.sort_by_key(|(index, _)| *index);
+    seen.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Looks at the targets of one kind and namespace.
+async fn look_at(
+    reader: &Reader,
+    discovery: &Discovery,
+    place: Place,
+    targets: Vec<(usize, Target)>,
+    verify: Verify,
+) -> Vec<(usize, Result<ObservedObject, Unread>)> {
+    let resource = match discovery.resource(&place.0) {
+        Ok(resource) => resource,
+        Err(error @ ApiError::UnknownKind { .. }) => {
+            let message = error.to_string();
+            let unknown = targets.into_iter().map(|(index, Target { key, body, .. })| {
+                let verdict = Verdict::Other { message: message.clone() };
+                (
+                    index,
+                    Ok(ObservedObject { key, body, live: None, answer: ServerAnswer::Refused { verdict } }),
+                )
+            });
+            return unknown.collect();
+        }
+        Err(error) => return unread(targets, error),
+    };
+    let names = targets.iter().map(|(_, target)| target.key.name.as_str()).collect();
+    let mut listed = match list(reader, resource, &place, &names).await {
+        Ok(listed) => listed,
+        Err(error) => return unread(targets, error),
+    };
+    let looks = targets.into_iter().map(|(index, Target { key, body, .. })| {
+        let listed = match &mut listed {
+            Listed::Whole(objects) => objects.remove(&key.name).map_or(Found::NotListed, Found::Object),
+            Listed::Not => Found::NotAsked,
+        };
+        async move { (index, look(reader, resource, key, body, listed, verify).await) }
+    });
     futures::stream::iter(looks).buffered(SIDE_BY_SIDE).collect().await
 }
 
-/// Lists the objects that Helm manages, for each kind and namespace with several targets. A list that fails is
-/// left out: each of its objects is then read by itself, and tells its own error.
-async fn list_shared(
+fn unread(targets: Vec<(usize, Target)>, error: ApiError) -> Vec<(usize, Result<ObservedObject, Unread>)> {
+    let error = Arc::new(error);
+    targets.into_iter().map(|(index, target)| (index, Err((target.key, Arc::clone(&error))))).collect()
+}
+
+/// The objects of a kind and namespace.
+enum Listed {
+    /// Those among the wanted ones that Helm manages, by name.
+    Whole(BTreeMap<String, Json>),
+    /// There was no list to be had, or it was not worth it: each object is read by itself.
+    Not,
+}
+
+/// What is known of one object before it is looked at.
+enum Found {
+    /// It is this.
+    Object(Json),
+    /// It is not there, or not marked as Helm's.
+    NotListed,
+    /// Nothing.
+    NotAsked,
+}
+
+/// Lists the objects that Helm manages, if several are wanted. A user who may not list may still get.
+async fn list(
     reader: &Reader,
-    discovery: &Discovery,
-    targets: &[Target],
-) -> BTreeMap<Place, BTreeMap<String, Json>> {
-    let mut places: BTreeMap<Place, usize> = BTreeMap::new();
-    for target in targets.iter().filter(|target| target.arrives.is_none()) {
-        *places.entry((target.key.gvk.clone(), target.key.namespace.clone())).or_default() += 1;
+    resource: &Resource,
+    place: &Place,
+    names: &BTreeSet<&str>,
+) -> Result<Listed, ApiError> {
+    let can = resource.verbs.is_empty() || resource.verbs.iter().any(|verb| verb == "list");
+    if names.len() < LIST_FROM || !can {
+        return Ok(Listed::Not);
     }
-    let wanted = places.into_iter().filter(|(_, count)| *count >= LIST_FROM);
-    let lists = wanted.filter_map(|(place, _)| {
-        let resource = discovery.resource(&place.0).ok()?;
-        Some(async move {
-            let options = ListOptions {
-                labels: format!("{MANAGED_BY_LABEL}={MANAGED_BY_HELM}"),
-                ..ListOptions::default()
-            };
-            let listed = reader.list(resource, place.1.as_deref(), &options).await.ok()?;
-            let by_name = listed.into_iter().map(|object| {
+    let options =
+        ListOptions { labels: format!("{MANAGED_BY_LABEL}={MANAGED_BY_HELM}"), ..ListOptions::default() };
+    match reader.list_where(resource, place.1.as_deref(), &options, |name| names.contains(name)).await {
+        Ok(objects) => {
+            let by_name = objects.into_iter().map(|object| {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 (name, with_kind(object, &place.0))
             });
-            Some((place.clone(), by_name.collect()))
-        })
-    });
-    let lists = futures::stream::iter(lists).buffer_unordered(SIDE_BY_SIDE);
-    lists.filter_map(std::future::ready).collect().await
+            Ok(Listed::Whole(by_name.collect()))
+        }
+        Err(error) if error.is_status(403) || error.is_status(405) => Ok(Listed::Not),
+        Err(error) => Err(error),
+    }
 }
 
 /// Items of a LIST come without their kind.
@@ -79,117 +158,131 @@ fn with_kind(mut object: Json, gvk: &GroupVersionKind) -> Json {
     object
 }
 
+/// Looks at one object. One that is not listed is most probably not there: the dry run itself tells, because it
+/// answers 201 when it would create. Only otherwise the object, which lacks Helm's label, is read.
 async fn look(
     reader: &Reader,
-    discovery: &Discovery,
-    listed: &BTreeMap<Place, BTreeMap<String, Json>>,
-    target: Target,
-) -> Result<ObservedObject, (ObjectKey, ApiError)> {
-    let Target { key, body, arrives } = target;
-    if let Some(arrives) = arrives {
-        return Ok(ObservedObject { key, body, live: None, answer: ServerAnswer::Later { arrives } });
-    }
-    let resource = match discovery.resource(&key.gvk) {
-        Ok(resource) => resource,
-        Err(error @ ApiError::UnknownKind { .. }) => {
-            let verdict = Verdict::Other { message: error.to_string() };
-            let answer = ServerAnswer::Refused { verdict };
-            return Ok(ObservedObject { key, body, live: None, answer });
+    resource: &Resource,
+    key: ObjectKey,
+    body: Json,
+    found: Found,
+    verify: Verify,
+) -> Result<ObservedObject, Unread> {
+    let mut asked = None;
+    let live = match found {
+        Found::Object(object) => Some(object),
+        Found::NotAsked => read(reader, resource, &key).await?,
+        Found::NotListed => {
+            let attempt = ask::apply(reader, resource, &key, &body).await;
+            let creates = matches!(&attempt, Ok(answer) if answer.status == 201);
+            asked = Some(attempt);
+            if creates { None } else { read(reader, resource, &key).await? }
         }
-        Err(error) => return Err((key, error)),
     };
-    let place = (key.gvk.clone(), key.namespace.clone());
-    let known = listed.get(&place).and_then(|objects| objects.get(&key.name)).cloned();
-    let live = match known {
-        Some(object) => Some(object),
-        None => match reader.get(resource, key.namespace.as_deref(), &key.name).await {
-            Ok(found) => found,
-            Err(error) => return Err((key, error)),
+    let (live, answer) = match (live, asked) {
+        (Some(live), None) => match proof(&body, &live, verify) {
+            Some(proof) => (Some(without_managers(live)), ServerAnswer::Unasked { proof }),
+            None => {
+                let attempt = ask::apply(reader, resource, &key, &body).await;
+                let answer = ask::interpret(reader, resource, &key, &body, Some(&live), attempt).await;
+                (Some(live), answer)
+            }
         },
+        (live, asked) => {
+            let attempt = match asked {
+                Some(attempt) => attempt,
+                None => ask::apply(reader, resource, &key, &body).await,
+            };
+            let answer = ask::interpret(reader, resource, &key, &body, live.as_ref(), attempt).await;
+            (live, answer)
+        }
     };
-    let answer = ask(reader, resource, &key, &body, live.as_ref()).await;
     Ok(ObservedObject { key, body, live, answer })
 }
 
-/// Asks with force, since a conflict would be reported before anything else that is wrong. Where the refusal
-/// cannot be told apart, the same object is tried under a fresh name, and as a replacement of the live one.
-async fn ask(
-    reader: &Reader,
-    resource: &Resource,
-    key: &ObjectKey,
-    body: &Json,
-    live: Option<&Json>,
-) -> ServerAnswer {
-    let namespace = key.namespace.as_deref();
-    let options = ApplyOptions { force: true, manager: FIELD_MANAGER };
-    let refusal = match reader.dry_run_apply(resource, namespace, &key.name, body, options).await {
-        Ok(answer) => return ServerAnswer::Accepted { result: answer.body, warnings: answer.warnings },
-        Err(ApiError::Refused { refusal, .. }) => refusal,
-        Err(error) => return ServerAnswer::Unknown { message: error.to_string() },
-    };
-    let error = ServerError::new(refusal.status, &refusal.body, &refusal.message);
-    let mut trial = Trial { desired: body, live, fresh_name: None, replace: None };
-    loop {
-        let verdict = diff::classify(&error, &trial);
-        match verdict {
-            Verdict::NeedsFreshName { .. } if trial.fresh_name.is_none() => {
-                let (name, probe) = probe(body, &key.name);
-                let options = ApplyOptions { force: false, ..options };
-                let asked = reader.dry_run_apply(resource, namespace, &name, &probe, options).await;
-                trial.fresh_name = Some(status_of(asked));
-            }
-            Verdict::NeedsReplace { .. } if trial.replace.is_none() => {
-                let mut whole = body.clone();
-                if let Some(live) = live {
-                    whole["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-                }
-                let asked = reader.dry_run_replace(resource, namespace, &key.name, &whole).await;
-                trial.replace = Some(status_of(asked));
-            }
-            verdict => return ServerAnswer::Refused { verdict },
-        }
+fn proof(body: &Json, live: &Json, verify: Verify) -> Option<Proof> {
+    match verify {
+        Verify::Unproven => diff::prove_unchanged(body, live, FIELD_MANAGER).ok(),
+        Verify::All => None,
     }
 }
 
-/// Returns the status of a dry run; 0, which is none, where there was no answer.
-fn status_of(asked: Result<crate::cluster::Answer, ApiError>) -> u16 {
-    match asked {
-        Ok(answer) => answer.status,
-        Err(error) => error.refusal().map_or(0, |refusal| refusal.status),
+/// The owners of fields are half of an object, and of no more use once it is proven to be as desired.
+fn without_managers(mut live: Json) -> Json {
+    if let Some(metadata) = live["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
     }
+    live
 }
 
-/// Returns the object under a name that no object has.
-fn probe(body: &Json, name: &str) -> (String, Json) {
-    // 63 characters is the shortest limit that kinds put on names.
-    let short: String = name.chars().take(46).collect();
-    let name = format!("{}-statectl-probe", short.trim_end_matches(['-', '.']));
-    let mut body = body.clone();
-    body["metadata"]["name"] = Json::from(name.as_str());
-    (name, body)
+async fn read(reader: &Reader, resource: &Resource, key: &ObjectKey) -> Result<Option<Json>, Unread> {
+    let found = reader.get(resource, key.namespace.as_deref(), &key.name).await;
+    found.map_err(|error| (key.clone(), Arc::new(error)))
 }
 
-/// Returns what is left of objects that a release had or has. A kind that the server no longer knows took its
-/// objects with it.
+/// An object that a release had or has, and whether its manifest says that it stays.
+pub type Recorded = (ObjectKey, bool);
+
+/// Returns what is left of the objects of each release. A kind that the server no longer knows took its objects with
+/// it.
 ///
 /// # Errors
 /// An object that cannot be read: whether it is there is not known.
 pub async fn remnants(
     reader: &Reader,
     discovery: &Discovery,
-    objects: Vec<(ObjectKey, bool)>,
-) -> Result<Vec<Remnant>, (ObjectKey, ApiError)> {
-    let looks = objects.into_iter().map(|(key, keep_in_manifest)| async move {
-        let live = match discovery.resource(&key.gvk) {
-            Ok(resource) => reader.get(resource, key.namespace.as_deref(), &key.name).await,
-            Err(ApiError::UnknownKind { .. }) => Ok(None),
-            Err(error) => Err(error),
-        };
-        match live {
-            Ok(live) => Ok(Remnant { key, live, keep_in_manifest }),
-            Err(error) => Err((key, error)),
-        }
+    releases: Vec<Vec<Recorded>>,
+) -> Vec<Result<Vec<Remnant>, Unread>> {
+    let mut places: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
+    for (key, _) in releases.iter().flatten() {
+        let place = (key.gvk.clone(), key.namespace.clone());
+        places.entry(place).or_default().insert(key.name.clone());
+    }
+    let reads = places.into_iter().map(|(place, names)| async move {
+        let found = find(reader, discovery, &place, names).await;
+        (place, found)
     });
-    let looks: Vec<_> = futures::stream::iter(looks).buffered(SIDE_BY_SIDE).collect().await;
-    looks.into_iter().collect()
+    let reads = futures::stream::iter(reads).buffer_unordered(SIDE_BY_SIDE);
+    let found: BTreeMap<Place, Names> = reads.collect().await;
+    let release = |objects: Vec<Recorded>| {
+        objects
+            .into_iter()
+            .map(|(key, keep_in_manifest)| {
+                let place = (key.gvk.clone(), key.namespace.clone());
+                match found.get(&place).and_then(|names| names.get(&key.name)) {
+                    Some(Ok(live)) => Ok(Remnant { live: live.clone(), keep_in_manifest, key }),
+                    Some(Err(error)) => Err((key, Arc::clone(error))),
+                    None => Ok(Remnant { live: None, keep_in_manifest, key }),
+                }
+            })
+            .collect()
+    };
+    releases.into_iter().map(release).collect()
+}
+
+type Names = BTreeMap<String, Result<Option<Json>, Arc<ApiError>>>;
+
+/// Returns the objects of these names. What is not listed is read by itself: it may only lack Helm's label.
+async fn find(reader: &Reader, discovery: &Discovery, place: &Place, names: BTreeSet<String>) -> Names {
+    let all = |error: ApiError| {
+        let error = Arc::new(error);
+        names.iter().map(|name| (name.clone(), Err(Arc::clone(&error)))).collect()
+    };
+    let resource = match discovery.resource(&place.0) {
+        Ok(resource) => resource,
+        Err(ApiError::UnknownKind { .. }) => return names.into_iter().map(|name| (name, Ok(None))).collect(),
+        Err(error) => return all(error),
+    };
+    let listed = match list(reader, resource, place, &names.iter().map(String::as_str).collect()).await {
+        Ok(Listed::Whole(objects)) => objects,
+        Ok(Listed::Not) => BTreeMap::new(),
+        Err(error) => return all(error),
+    };
+    let missing: Vec<String> = names.into_iter().filter(|name| !listed.contains_key(name)).collect();
+    let reads = missing.into_iter().map(|name| async move {
+        let live = reader.get(resource, place.1.as_deref(), &name).await;
+        (name, live.map_err(Arc::new))
+    });
+    let reads: Vec<_> = futures::stream::iter(reads).buffer_unordered(SIDE_BY_SIDE).collect().await;
+    listed.into_iter().map(|(name, object)| (name, Ok(Some(object)))).chain(reads).collect()
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::reason::Reason;
-use crate::diff::Verdict;
+use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
 use crate::history::{self, History};
 use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};
@@ -130,6 +130,11 @@ pub struct ObservedObject {
 /// The server's answer to a dry run of a server-side apply.
 #[derive(Clone, Debug)]
 pub enum ServerAnswer {
+    /// It was not asked: the live object itself proves that nothing would change.
+    Unasked {
+        /// The proof.
+        proof: Proof,
+    },
     /// It would be stored like this.
     Accepted {
         /// The object as it would be stored.

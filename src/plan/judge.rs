@@ -7,7 +7,7 @@ use super::input::{ObservedObject, Remnant, ServerAnswer};
 use super::reason::{Reason, RefusalKind};
 use super::steps::{Apply, ApplyMode, Delete, Dependents, Fold};
 use super::{ObjectAction, ObjectPlan};
-use crate::diff::{self, DiffOptions, FieldPath, Masker, ObjectDiff, Problem, Verdict};
+use crate::diff::{self, DiffOptions, FieldPath, Masker, ObjectDiff, Problem, Proof, Verdict};
 use crate::dsf::state::Adopt;
 use crate::model::{
     FIELD_MANAGER, ObjectKey, RELEASE_NAME_ANNOTATION, RELEASE_NAMESPACE_ANNOTATION,
@@ -98,7 +98,7 @@ pub(super) fn object(
             let reason = Reason::Unreadable { what: key.to_string(), message: message.clone() };
             return Judged::refused(key, vec![reason]);
         }
-        ServerAnswer::Accepted { .. } | ServerAnswer::Refused { .. } => {}
+        ServerAnswer::Unasked { .. } | ServerAnswer::Accepted { .. } | ServerAnswer::Refused { .. } => {}
     }
     if let Some(stranger) = object.live.as_ref().and_then(|live| stranger(live, owner)) {
         return Judged::refused(key, vec![Reason::NotOurs { object: key.clone(), owner: stranger }]);
@@ -107,6 +107,7 @@ pub(super) fn object(
         return Judged::refused(key, vec![Reason::BeingDeleted { object: key.clone() }]);
     }
     match &object.answer {
+        ServerAnswer::Unasked { proof } => proven(object, *proof),
         ServerAnswer::Refused { verdict } => refused(object, owner, verdict, masker),
         ServerAnswer::Accepted { result, warnings } => {
             let mut judged = accepted(object, owner, recorded, result, masker);
@@ -115,6 +116,12 @@ pub(super) fn object(
         }
         ServerAnswer::Later { .. } | ServerAnswer::Unknown { .. } => Judged::refused(key, Vec::new()),
     }
+}
+
+/// Returns the decision about an object that is as desired, which the live one proves.
+fn proven(object: &ObservedObject, proof: Proof) -> Judged {
+    let reason = Reason::Proven { fields: proof.fields };
+    Judged::new(&object.key, ObjectAction::None, vec![reason]).applying(object, ApplyMode::Unchanged)
 }
 
 /// Returns the decision about a Job that has ended and was removed by its own time to live.
@@ -149,6 +156,7 @@ pub(super) fn upgraded_definition(object: &ObservedObject, owner: &Owner, masker
                 .applying(object, ApplyMode::Update { uid, fold: None })
                 .showing(diff)
         }
+        ServerAnswer::Unasked { proof } => proven(object, *proof),
         ServerAnswer::Refused { verdict } => refused(object, owner, verdict, masker),
         ServerAnswer::Later { .. } | ServerAnswer::Unknown { .. } => {
             let message = "the server could not be asked about the new definition".to_owned();

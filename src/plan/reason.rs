@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::model::{ObjectKey, ReleaseKey};
+use crate::text::plural;
 
 /// A reason for a decision. Every decision has at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ use crate::model::{ObjectKey, ReleaseKey};
 pub enum Reason {
     /// Desired, recorded and live state agree.
     Unchanged { objects: usize },
+    /// The live object has every field that would be applied, and our apply owns exactly these.
+    Proven { fields: usize },
     /// There is no record of the release.
     NotInstalled,
     /// The release was uninstalled and only its history is kept.
@@ -149,6 +152,7 @@ impl Reason {
             Reason::LastFailed { .. } => "last-failed",
             Reason::ObjectMissing { .. } => "object-missing",
             Reason::Drifted { .. } => "drifted",
+            Reason::Proven { .. } => "proven",
             Reason::Created => "created",
             Reason::Changed { .. } => "changed",
             Reason::FieldsTaken { .. } => "fields-taken",
@@ -219,6 +223,7 @@ impl Reason {
             | Reason::ManifestChanged { .. }
             | Reason::HooksChanged
             | Reason::LastFailed { .. }
+            | Reason::Proven { .. }
             | Reason::Created
             | Reason::Changed { .. }
             | Reason::FieldsTaken { .. }
@@ -326,6 +331,12 @@ impl fmt::Display for Reason {
             Reason::Drifted { object, fields } => {
                 write!(f, "{object} was changed in the cluster: {}", list(fields))
             }
+            Reason::Proven { fields } => write!(
+                f,
+                "as desired: {} of the live object have the value that would be applied, and no other field is \
+                 owned, so the server was not asked",
+                plural(*fields, "field"),
+            ),
             Reason::Created => f.write_str("does not exist yet"),
             Reason::Changed { fields } => write!(f, "changes {}", list(fields)),
             Reason::FieldsTaken { manager, fields } => {

@@ -356,6 +356,18 @@ fn what_holds_data_is_never_replaced() {
 }
 
 #[test]
+fn a_proof_is_the_reason_for_leaving_an_object_alone_and_hides_no_owner() {
+    let proven = |owner: &str| {
+        let proof = crate::diff::Proof { fields: 4 };
+        observed(Some(config_map("1", Some(owner))), ServerAnswer::Unasked { proof })
+    };
+    let plan = Case::new(deployed(), vec![proven("web")]).check("none", &["unchanged"]);
+    let object = &plan.releases[0].objects[0];
+    assert_eq!((object.action, object.reasons[0].code()), (ObjectAction::None, "proven"));
+    Case::new(none(), vec![proven("other")]).check("blocked", &["not-ours"]);
+}
+
+#[test]
 fn an_unknown_answer_is_never_taken_for_a_good_one() {
     let unknown = observed(None, ServerAnswer::Unknown { message: "no answer".to_owned() });
     Case::new(none(), vec![unknown]).check("blocked", &["unreadable"]);

@@ -1,0 +1,190 @@
+//! Looks at all releases of a run at once: one list for each kind and namespace serves them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::arrivals::Arrivals;
+use super::cluster::Cluster;
+use super::content::{self, Rendered};
+use crate::dsf::state::{DesiredState, Release};
+use crate::history::{History, Status};
+use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::observe::{self, Histories, Recorded, Target, Unread, Verify};
+use crate::plan::{self, Content, ObservedObject, Reason, Remnant, Wanted};
+
+/// What the looks at the releases of a run share.
+pub(super) struct Observer<'a> {
+    pub(super) cluster: &'a Cluster,
+    /// Namespaces of the file that do not exist yet.
+    pub(super) missing: &'a BTreeSet<String>,
+    pub(super) arrivals: &'a Arrivals,
+    pub(super) verify: Verify,
+}
+
+/// A release whose objects are still to be looked at: how many of the targets are its own.
+struct Draft {
+    rendered: Rendered,
+    objects: usize,
+    crds: usize,
+}
+
+impl Observer<'_> {
+    /// Returns what the cluster holds of each release of the file, in their order.
+    pub(super) async fn wanted(
+        &self,
+        state: &DesiredState,
+        releases: &[&Release],
+        histories: &mut Histories,
+        rendered: &mut BTreeMap<ReleaseKey, Result<Rendered, Reason>>,
+    ) -> Vec<Wanted> {
+        let mut targets = Vec::new();
+        let mut drafts = Vec::new();
+        for release in releases {
+            let rendered = rendered.remove(&release.key);
+            drafts.push(rendered.map(|rendered| self.draft(&release.key, rendered?, &mut targets)));
+        }
+        let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
+        let mut seen = observe::objects(reader, discovery, targets, self.verify).await.into_iter();
+
+        let mut wanted = Vec::new();
+        let mut recorded = Vec::new();
+        for (release, draft) in releases.iter().zip(drafts) {
+            let content = draft.map(|draft| self.content(draft?, &mut seen));
+            let history = histories.take(&release.key).map_err(|message| Reason::Unreadable {
+                what: format!("the records of namespace {}", release.key.namespace),
+                message,
+            });
+            let kept: Vec<ObjectKey> = match &content {
+                Some(Ok(content)) => content.objects.iter().map(|object| object.key.clone()).collect(),
+                _ => Vec::new(),
+            };
+            recorded.push(match (&history, &content) {
+                (Ok(history), None | Some(Ok(_))) => {
+                    recorded_objects(self.cluster, &release.key, history, &kept)
+                }
+                _ => Vec::new(),
+            });
+            wanted.push(Wanted {
+                release: (*release).clone(),
+                protected_by: protected_by(state, release),
+                history,
+                content,
+                remnants: Ok(Vec::new()),
+            });
+        }
+        for (wanted, remnants) in wanted.iter_mut().zip(remnants(self.cluster, recorded).await) {
+            wanted.remnants = remnants;
+        }
+        wanted
+    }
+
+    /// Adds what a release wants to the targets: its objects, then its definitions.
+    fn draft(
+        &self,
+        release: &ReleaseKey,
+        mut rendered: Rendered,
+        targets: &mut Vec<Target>,
+    ) -> Result<Draft, Reason> {
+        let (objects, crds) = (std::mem::take(&mut rendered.objects), std::mem::take(&mut rendered.crds));
+        let counts = (objects.len(), crds.len());
+        let marked = objects.into_iter().map(|body| (body, true));
+        let all = marked.chain(crds.into_iter().map(|body| (body, false)));
+        let own: Vec<Target> =
+            all.map(|(body, marked)| self.target(release, body, marked)).collect::<Result<_, _>>()?;
+        targets.extend(own);
+        Ok(Draft { rendered, objects: counts.0, crds: counts.1 })
+    }
+
+    fn content(
+        &self,
+        draft: Draft,
+        seen: &mut impl Iterator<Item = Result<ObservedObject, Unread>>,
+    ) -> Result<Content, Reason> {
+        let Draft { rendered, objects, crds } = draft;
+        // All of them are taken before any error ends this: the next release's come after.
+        let objects: Vec<_> = seen.by_ref().take(objects).collect();
+        let crds: Vec<_> = seen.by_ref().take(crds).collect();
+        let objects = objects.into_iter().map(|object| object.map(|object| self.arrivals.wait_for(object)));
+        Ok(Content {
+            chart: rendered.chart,
+            config: rendered.config,
+            manifest: rendered.manifest,
+            notes: rendered.notes,
+            hooks: rendered.hooks,
+            objects: objects.collect::<Result<_, _>>().map_err(unreadable)?,
+            crds: crds.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
+        })
+    }
+
+    fn target(&self, release: &ReleaseKey, body: serde_json::Value, marked: bool) -> Result<Target, Reason> {
+        let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
+            Ok(resource) => resource.namespaced,
+            // A kind that is still to come: its definition tells.
+            Err(_) => self.arrivals.is_namespaced(gvk),
+        };
+        let Some(key) = plan::body::key_of(&body, namespaced, &release.namespace) else {
+            let message = "an object of the manifest has no apiVersion, kind or name".to_owned();
+            return Err(Reason::NotRendered { message });
+        };
+        let known = self.cluster.discovery.resource(&key.gvk).is_ok();
+        let kind_arrives = self.arrivals.has_kind(&key.gvk);
+        let arrives = if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
+            key.namespace.as_ref().map(|namespace| format!("namespace {namespace}"))
+        } else {
+            (!known && kind_arrives).then(|| format!("the CustomResourceDefinition of {}", key.gvk.kind))
+        };
+        let body = if marked { plan::body::stamped(body, release) } else { plan::body::applicable(body) };
+        Ok(Target { key, body, arrives })
+    }
+}
+
+fn protected_by(state: &DesiredState, release: &Release) -> Option<String> {
+    if release.protected {
+        return Some(format!("app `{}`", release.app));
+    }
+    state.is_protected(release).then(|| format!("namespace `{}`", release.key.namespace))
+}
+
+/// Returns the objects that a release's records name: all of them, or those that are not `kept`.
+///
+/// A failed revision can have made objects that no deployed one names: every revision since the last good one
+/// counts.
+pub(super) fn recorded_objects(
+    cluster: &Cluster,
+    key: &ReleaseKey,
+    history: &History,
+    kept: &[ObjectKey],
+) -> Vec<Recorded> {
+    let Some(latest) = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled)
+    else {
+        return Vec::new();
+    };
+    let base = history.baseline().map_or(latest.release.version, |record| record.release.version);
+    let mut objects: Vec<Recorded> = Vec::new();
+    // The newest first: what it says about `keep` counts.
+    for record in history.records().iter().rev().filter(|record| record.release.version >= base) {
+        for object in plan::body::stored_objects(&record.release.manifest) {
+            let namespaced = |gvk: &GroupVersionKind| {
+                cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced)
+            };
+            let Some(found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
+            let known = objects.iter().any(|(other, _)| other.same_object(&found));
+            if !known && !kept.iter().any(|other| other.same_object(&found)) {
+                objects.push((found, content::says_keep(&object)));
+            }
+        }
+    }
+    objects
+}
+
+/// Returns what is left of the recorded objects of each release.
+pub(super) async fn remnants(
+    cluster: &Cluster,
+    recorded: Vec<Vec<Recorded>>,
+) -> Vec<Result<Vec<Remnant>, Reason>> {
+    let found = observe::remnants(&cluster.reader, &cluster.discovery, recorded).await;
+    found.into_iter().map(|remnants| remnants.map_err(unreadable)).collect()
+}
+
+fn unreadable((key, error): Unread) -> Reason {
+    Reason::Unreadable { what: key.to_string(), message: error.to_string() }
+}

@@ -1,0 +1,79 @@
+//! The server's answer to a dry run, and what more has to be asked to understand a refusal.
+
+use serde_json::Value as Json;
+
+use crate::cluster::{Answer, ApiError, ApplyOptions, Reader, Resource};
+use crate::diff::{self, ServerError, Trial, Verdict};
+use crate::model::{FIELD_MANAGER, ObjectKey};
+use crate::plan::ServerAnswer;
+
+/// With force, since a conflict would be reported before anything else that is wrong.
+const FORCED: ApplyOptions = ApplyOptions { force: true, manager: FIELD_MANAGER };
+
+/// Asks what applying the object would do.
+pub(super) async fn apply(
+    reader: &Reader,
+    resource: &Resource,
+    key: &ObjectKey,
+    body: &Json,
+) -> Result<Answer, ApiError> {
+    reader.dry_run_apply(resource, key.namespace.as_deref(), &key.name, body, FORCED).await
+}
+
+/// Returns what the answer means. Where a refusal cannot be told apart, the same object is tried under a fresh name,
+/// and as a replacement of the live one.
+pub(super) async fn interpret(
+    reader: &Reader,
+    resource: &Resource,
+    key: &ObjectKey,
+    body: &Json,
+    live: Option<&Json>,
+    attempt: Result<Answer, ApiError>,
+) -> ServerAnswer {
+    let namespace = key.namespace.as_deref();
+    let refusal = match attempt {
+        Ok(answer) => return ServerAnswer::Accepted { result: answer.body, warnings: answer.warnings },
+        Err(ApiError::Refused { refusal, .. }) => refusal,
+        Err(error) => return ServerAnswer::Unknown { message: error.to_string() },
+    };
+    let error = ServerError::new(refusal.status, &refusal.body, &refusal.message);
+    let mut trial = Trial { desired: body, live, fresh_name: None, replace: None };
+    loop {
+        let verdict = diff::classify(&error, &trial);
+        match verdict {
+            Verdict::NeedsFreshName { .. } if trial.fresh_name.is_none() => {
+                let (name, probe) = probe(body, &key.name);
+                let options = ApplyOptions { force: false, ..FORCED };
+                let asked = reader.dry_run_apply(resource, namespace, &name, &probe, options).await;
+                trial.fresh_name = Some(status_of(asked));
+            }
+            Verdict::NeedsReplace { .. } if trial.replace.is_none() => {
+                let mut whole = body.clone();
+                if let Some(live) = live {
+                    whole["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+                }
+                let asked = reader.dry_run_replace(resource, namespace, &key.name, &whole).await;
+                trial.replace = Some(status_of(asked));
+            }
+            verdict => return ServerAnswer::Refused { verdict },
+        }
+    }
+}
+
+/// Returns the status of a dry run; 0, which is none, where there was no answer.
+fn status_of(asked: Result<Answer, ApiError>) -> u16 {
+    match asked {
+        Ok(answer) => answer.status,
+        Err(error) => error.refusal().map_or(0, |refusal| refusal.status),
+    }
+}
+
+/// Returns the object under a name that no object has.
+fn probe(body: &Json, name: &str) -> (String, Json) {
+    // 63 characters is the shortest limit that kinds put on names.
+    let short: String = name.chars().take(46).collect();
+    let name = format!("{}-statectl-probe", short.trim_end_matches(['-', '.']));
+    let mut body = body.clone();
+    body["metadata"]["name"] = Json::from(name.as_str());
+    (name, body)
+}
