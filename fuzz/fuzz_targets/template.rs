@@ -109,7 +109,7 @@ fn run(text: &[u8], values: &Value) {
     let mut context = Context::new(Rc::new(templates), functions, LIMITS, &mut host);
     match context.execute(&name, from_value(values)) {
         Ok(text) => {
-            let _ = funcs::engine::without_no_value(Str::from(text));
+            let _ = funcs::engine::without_no_value(&Str::from(text));
         }
         Err(error) => {
             let _ = (error.to_string(), report::exec_text(&error));

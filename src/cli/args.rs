@@ -141,6 +141,9 @@ pub struct PlanArgs {
     /// Which objects the API server is asked about in a dry run.
     #[arg(long, value_enum, default_value_t = Verify::Unproven, value_name = "WHICH")]
     pub verify: Verify,
+    /// Install and uninstall releases that look like one that was renamed (see `moved`).
+    #[arg(long)]
+    pub really_new: bool,
     /// Plan the removal of all releases of the file.
     #[arg(long)]
     pub destroy: bool,
@@ -170,6 +173,9 @@ pub struct ApplyArgs {
     /// Which objects the API server is asked about in a dry run.
     #[arg(long, value_enum, default_value_t = Verify::Unproven, value_name = "WHICH")]
     pub verify: Verify,
+    /// Install and uninstall releases that look like one that was renamed (see `moved`).
+    #[arg(long)]
+    pub really_new: bool,
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,

@@ -78,6 +78,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 environment: environment(),
                 allow_prune: args.allow_prune,
                 verify: lists::verify(args.verify),
+                really_new: args.really_new,
                 stop: stop.clone(),
             };
             let ending = command::plan::run(&session, console, &outputs, args.destroy).await?;
@@ -94,6 +95,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 environment: environment(),
                 allow_prune: false,
                 verify: Verify::default(),
+                really_new: false,
                 stop: stop.clone(),
             };
             Ok((command::status::run(&session, console, &outputs).await?, false))
@@ -116,6 +118,7 @@ async fn apply(
         environment: environment(),
         allow_prune: args.allow_prune,
         verify: lists::verify(args.verify),
+        really_new: args.really_new,
         stop: stop.clone(),
     };
     let options =

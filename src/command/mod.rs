@@ -6,6 +6,7 @@ mod charts;
 mod cluster;
 mod content;
 mod errors;
+mod moves;
 mod observer;
 mod output;
 pub mod plan;

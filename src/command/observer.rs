@@ -69,6 +69,7 @@ impl Observer<'_> {
                 history,
                 content,
                 remnants: Ok(Vec::new()),
+                moved_from: None,
             });
         }
         for (wanted, remnants) in wanted.iter_mut().zip(remnants(self.cluster, recorded).await) {

@@ -7,10 +7,11 @@ use super::arrivals::Arrivals;
 use super::charts::ChartCache;
 use super::cluster::Cluster;
 use super::content::{self, Rendered};
+use super::moves;
 use super::observer::{Observer, recorded_objects, remnants};
 use super::select::Selection;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
-use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Release};
+use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Moved, Release};
 use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{Signal, Stop};
@@ -40,6 +41,8 @@ pub struct Session {
     pub environment: BTreeMap<String, String>,
     /// Whether any number of releases that left the file may be removed.
     pub allow_prune: bool,
+    /// Whether releases that look renamed are different ones.
+    pub really_new: bool,
     /// What the server is asked about.
     pub verify: Verify,
     /// Asks for the end.
@@ -177,17 +180,23 @@ impl Session {
         };
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removal_withheld(state, operation, incomplete);
-        let strays = self.strays(state, cluster, &mut histories, operation, &mut notes).await?;
+        let moves = moves::of_run(state, &loaded.selected);
+        moves::read_histories(cluster, &moves, &mut histories).await;
+        let strays = self.strays(state, cluster, &mut histories, operation, &mut notes, &moves).await?;
         let arrivals = Arrivals::of(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
 
         let observer = Observer { cluster, missing: &missing, arrivals: &arrivals, verify: self.verify };
-        let wanted = observer.wanted(state, &releases, &mut histories, &mut rendered).await;
+        let mut wanted = observer.wanted(state, &releases, &mut histories, &mut rendered).await;
+        if operation == Operation::Reconcile {
+            moves::look(cluster, &moves, &mut wanted, &mut histories).await;
+        }
         Ok(PlanInput {
             cluster: cluster.identity.clone(),
             context: state.context.clone(),
             operation,
             removal_withheld,
             most_removals: most_removals(state, self.allow_prune, wanted.len() + strays.len()),
+            really_new: self.really_new,
             reverse_removals: state.settings.reverse_delete,
             now: clock::now(),
             salt: random::bytes(),
@@ -229,8 +238,14 @@ impl Session {
         histories: &mut Histories,
         operation: Operation,
         notes: &mut Vec<String>,
+        moves: &[Moved],
     ) -> Result<Vec<Stray>, Failure> {
-        if !self.selection.is_everything() || !state.context_is_set || operation == Operation::Destroy {
+        if operation == Operation::Destroy {
+            // Releases of the file that still have their old names: they go with the others.
+            let old_names = moves.iter().map(|moved| moved.from.clone());
+            return strays_of(state, cluster, histories, old_names).await;
+        }
+        if !self.selection.is_everything() || !state.context_is_set {
             return Ok(Vec::new());
         }
         let failed = |error: ApiError| api_failure("the releases of this context cannot be listed", &error);
@@ -244,34 +259,44 @@ impl Session {
         }
         let mut found = everywhere.unwrap_or_default();
         found.extend(histories.of_context(&state.context));
-        found.retain(|key| state.release(key).is_none());
+        found.retain(|key| state.release(key).is_none() && !moves.iter().any(|moved| moved.from == *key));
         let unread: BTreeSet<String> = found
             .iter()
             .map(|key| key.namespace.clone())
             .filter(|namespace| !histories.has(namespace))
             .collect();
         histories.extend(observe::histories(&cluster.reader, unread).await);
-        let mut strays = Vec::new();
-        let mut recorded = Vec::new();
-        for key in found {
-            let history = histories.take(&key).map_err(|message| {
-                Failure::new(FailureClass::Failed, format!("release {key}: its records cannot be read"))
-                    .cause(message)
-            })?;
-            // The label of an old revision says nothing once a newer one belongs to somebody else.
-            if history.latest().and_then(|latest| latest.context()) != Some(state.context.as_str()) {
-                continue;
-            }
-            recorded.push(recorded_objects(cluster, &key, &history, &[]));
-            let space = state.namespaces.get(&key.namespace).is_some_and(|namespace| namespace.protected);
-            let protected_by = space.then(|| format!("namespace `{}`", key.namespace));
-            strays.push(Stray { key, protected_by, history, remnants: Ok(Vec::new()) });
-        }
-        for (stray, remnants) in strays.iter_mut().zip(remnants(cluster, recorded).await) {
-            stray.remnants = remnants;
-        }
-        Ok(strays)
+        strays_of(state, cluster, histories, found).await
     }
+}
+
+/// Looks at releases that are not in the file, without those that belong to somebody else.
+async fn strays_of(
+    state: &DesiredState,
+    cluster: &Cluster,
+    histories: &mut Histories,
+    keys: impl IntoIterator<Item = ReleaseKey>,
+) -> Result<Vec<Stray>, Failure> {
+    let mut strays = Vec::new();
+    let mut recorded = Vec::new();
+    for key in keys {
+        let history = histories.take(&key).map_err(|message| {
+            Failure::new(FailureClass::Failed, format!("release {key}: its records cannot be read"))
+                .cause(message)
+        })?;
+        // The label of an old revision says nothing once a newer one belongs to somebody else.
+        if history.latest().and_then(|latest| latest.context()) != Some(state.context.as_str()) {
+            continue;
+        }
+        recorded.push(recorded_objects(cluster, &key, &history, &[]));
+        let space = state.namespaces.get(&key.namespace).is_some_and(|namespace| namespace.protected);
+        let protected_by = space.then(|| format!("namespace `{}`", key.namespace));
+        strays.push(Stray { key, protected_by, history, remnants: Ok(Vec::new()) });
+    }
+    for (stray, remnants) in strays.iter_mut().zip(remnants(cluster, recorded).await) {
+        stray.remnants = remnants;
+    }
+    Ok(strays)
 }
 
 fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {

@@ -6,7 +6,7 @@ use super::fields::{Context, Fields, choice, text, wrong_type};
 use super::keys;
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
-use super::raw::{At, Given, RawApp, RawFile, RawNamespace, RawNamespaces, RawNeed, RawSettings};
+use super::raw::{At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings};
 use super::state::{
     Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
     OnRemove, Patience, Recover,
@@ -43,7 +43,47 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     }
     let templates = templates(&file, cx);
     let apps = apps(&file, &defaults.unwrap_or_default(), &templates, cx);
-    RawFile { context, metadata, settings: settings.unwrap_or_default(), namespaces, repositories, apps }
+    let moved = moved(&file, cx);
+    let settings = settings.unwrap_or_default();
+    RawFile { context, metadata, settings, namespaces, repositories, apps, moved }
+}
+
+fn moved(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawMoved> {
+    let mut out = Vec::new();
+    let Some((items, path)) = file.list("moved", cx) else { return out };
+    for (at, item) in items.iter().enumerate() {
+        let path = format!("{path}[{at}]");
+        let Kind::Map(table) = &item.kind else {
+            let _: Option<()> = wrong_type(item, &path, "a table with `from` and `to`", cx);
+            continue;
+        };
+        let fields = Fields::new(table, path.as_str());
+        let mut part = |key: &str| {
+            if fields.get(key).is_none() {
+                let message = format!("`{key}` is missing");
+                cx.report.problem(Problem::new(Code::MissingKey, path.as_str(), message, item.span));
+            }
+            let given = fields.text(key, cx)?;
+            release_key(&given, &join(&path, key), cx)
+        };
+        if let (Some(from), Some(to)) = (part("from"), part("to")) {
+            out.push(RawMoved { path, from, to });
+        }
+    }
+    out
+}
+
+/// Reads NAMESPACE/NAME.
+fn release_key(given: &At<Text>, path: &str, cx: &mut Context<'_, '_>) -> Given<ReleaseKey> {
+    match given.value.value.parse::<ReleaseKey>() {
+        Ok(value) => Some(At { value, span: given.span }),
+        Err(_) => {
+            let message = format!("`{}` is not a release", given.value.shown());
+            let problem = Problem::new(Code::BadValue, path, message, given.span);
+            cx.report.problem(problem.hint("write NAMESPACE/NAME"));
+            None
+        }
+    }
 }
 
 fn name_of(entry: &super::tree::Entry) -> At<Text> {
@@ -408,15 +448,8 @@ fn needs(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawNeed> {
         };
         let Some(release) = release else { continue };
         let shown = release.value.shown().to_owned();
-        match release.value.value.parse::<ReleaseKey>() {
-            Ok(key) => {
-                out.push(RawNeed { path, release: At { value: key, span: release.span }, shown, when })
-            }
-            Err(_) => {
-                let problem =
-                    Problem::new(Code::BadValue, path, format!("`{shown}` is not a release"), release.span);
-                cx.report.problem(problem.hint("write NAMESPACE/NAME"));
-            }
+        if let Some(release) = release_key(&release, &path, cx) {
+            out.push(RawNeed { path, release, shown, when });
         }
     }
     out

@@ -3,7 +3,7 @@
 //! One row per key: the reader, the suggestions and the reference page all work from this table, so a key
 //! changes its status in one place. A key that is not in the table is unknown.
 
-use Section::{App, ExpectCluster, File, Namespace, Need, Object, Settings};
+use Section::{App, ExpectCluster, File, Moved, Namespace, Need, Object, Settings};
 use Shape::{Anything, Leaf, ListOf, Table, TableOf};
 use Status::{NoEffect, NotYet, Rejected, Supported};
 
@@ -16,6 +16,8 @@ pub enum Section {
     Settings,
     /// `settings.expectCluster`.
     ExpectCluster,
+    /// An entry of `moved`.
+    Moved,
     /// `namespaces.NAME`.
     Namespace,
     /// `apps.APP`, `defaults` and `appsTemplates.NAME`.
@@ -28,7 +30,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the reference page.
-    pub const ALL: [Section; 7] = [File, Settings, ExpectCluster, Namespace, App, Need, Object];
+    pub const ALL: [Section; 8] = [File, Settings, ExpectCluster, Moved, Namespace, App, Need, Object];
 
     /// Returns the place of the section in a file, as it is written in headings and messages.
     pub fn place(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Section {
             File => "the file",
             Settings => "settings",
             ExpectCluster => "settings.expectCluster",
+            Moved => "moved[]",
             Namespace => "namespaces.NAME",
             App => "apps.APP",
             Need => "apps.APP.needs[]",
@@ -228,7 +231,7 @@ pub const KEYS: &[Key] = &[
     ours(File, "repositories", Anything, NotYet, TAB, "", "Chart repositories that need more than a URL.").secret(),
     helmsman(File, "preconfiguredHelmRepos", Leaf, NotYet, STRS, "", "Repositories that Helm's own configuration declares."),
     helmsman(File, "certificates", Anything, NotYet, MAP, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
-    ours(File, "moved", Leaf, NotYet, TABS, "", "Releases that got a new name, namespace or file."),
+    ours(File, "moved", ListOf(Moved), Supported, TABS, "", "Releases that got a new name or namespace: what the new one renders under the same names is taken over from the old one."),
 
     helmsman(Settings, "kubeContext", Leaf, Supported, STR, "in-cluster, else the current context", "The kubeconfig context."),
     ours(Settings, "expectCluster", Table(ExpectCluster), Supported, TAB, "", "What the cluster must match before anything else is read."),
@@ -279,6 +282,9 @@ pub const KEYS: &[Key] = &[
     ours(ExpectCluster, "uid", Leaf, Supported, STR, "", "The uid of the namespace `kube-system`."),
     ours(ExpectCluster, "context", Leaf, Supported, STR, "", "The kubeconfig context."),
 
+    ours(Moved, "from", Leaf, Supported, "NAMESPACE/NAME", "", "The release as it was called; required."),
+    ours(Moved, "to", Leaf, Supported, "NAMESPACE/NAME", "", "A release of the file; required."),
+
     helmsman(Namespace, "protected", Leaf, Supported, BOOL, "false", "Allows no operation on the releases in the namespace."),
     helmsman(Namespace, "labels", Anything, Supported, MAP, "", "Labels of the namespace."),
     helmsman(Namespace, "annotations", Anything, Supported, MAP, "", "Annotations of the namespace."),
@@ -318,7 +324,7 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "protected", Leaf, Supported, BOOL, "false", "Allows no operation at all; the withheld change is shown."),
     ours(App, "force", Leaf, Supported, "true, false or a list of kinds", "false", "Lets decisions pass their guard: replace, reinstall, move, finish-uninstall, rollback-delete, prune-stateful."),
     ours(App, "allowDataLoss", Leaf, NotYet, "list of KIND/NAME", "", "Objects that may lose their data."),
-    ours(App, "onRemove", Leaf, NotYet, "uninstall, orphan or ask", "uninstall", "What happens when this entry leaves the file; stored with the release."),
+    ours(App, "onRemove", Leaf, Supported, "uninstall, orphan or ask", "uninstall", "What happens when this entry leaves the file; stored with the release."),
     ours(App, "adopt", Leaf, Supported, "never, unowned or any", "never", "Whether existing objects or releases that are not ours may be taken over."),
     ours(App, "createOnly", ListOf(Object), NotYet, "list of { kind, name }", "", "Objects that are made once and then left alone."),
     ours(App, "fieldConflicts", Leaf, NotYet, TABS, "", "What happens to fields that another manager owns."),

@@ -32,6 +32,15 @@ pub(super) struct RawFile {
     pub(super) namespaces: RawNamespaces,
     pub(super) repositories: TextMap,
     pub(super) apps: Vec<(At<Text>, RawApp)>,
+    pub(super) moved: Vec<RawMoved>,
+}
+
+/// A release that got another name.
+#[derive(Clone, Debug)]
+pub(super) struct RawMoved {
+    pub(super) path: String,
+    pub(super) from: At<ReleaseKey>,
+    pub(super) to: At<ReleaseKey>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -61,6 +61,7 @@ fn format_heading(section: Section) -> String {
         Section::File => "\n## The file\n\n".to_owned(),
         Section::Settings
         | Section::ExpectCluster
+        | Section::Moved
         | Section::Namespace
         | Section::App
         | Section::Need

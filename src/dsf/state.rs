@@ -30,6 +30,17 @@ pub struct DesiredState {
     pub repositories: BTreeMap<String, Repository>,
     /// The releases in the order of the files. Their keys are unique.
     pub releases: Vec<Release>,
+    /// Releases that got another name. The new one is among `releases`, the old one is not, and each is named once.
+    pub moved: Vec<Moved>,
+}
+
+/// A release that got another name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// What it was called.
+    pub from: ReleaseKey,
+    /// What it is called now.
+    pub to: ReleaseKey,
 }
 
 impl DesiredState {

@@ -35,6 +35,12 @@ pub(super) async fn deploy(
     for old in &deploy.forgotten {
         records::delete(context, old).await?;
     }
+    // The newest goes last: a run that is killed here leaves the old name there to be finished.
+    let mut retired: Vec<&Record> = deploy.retired.iter().collect();
+    retired.sort_by_key(|record| record.release.version);
+    for old in retired {
+        records::delete(context, old).await?;
+    }
     Ok(Outcome::Deployed { revision })
 }
 

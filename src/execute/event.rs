@@ -52,6 +52,8 @@ pub enum Outcome {
     Deployed { revision: u64 },
     /// It is gone.
     Uninstalled,
+    /// It stays, and belongs to nobody.
+    Orphaned,
     /// Something did not work.
     Failed { message: String },
     /// What was planned no longer fits; nothing more was done.
@@ -80,6 +82,7 @@ impl Outcome {
             Outcome::Blocked => "is blocked",
             Outcome::Deployed { .. } => "is deployed",
             Outcome::Uninstalled => "is uninstalled",
+            Outcome::Orphaned => "belongs to nobody",
             Outcome::Failed { .. } => "failed",
             Outcome::Stale { .. } => "is not as it was planned",
             Outcome::Skipped { .. } => "was skipped",
@@ -94,6 +97,7 @@ impl Outcome {
             Outcome::Blocked => "blocked",
             Outcome::Deployed { .. } => "deployed",
             Outcome::Uninstalled => "uninstalled",
+            Outcome::Orphaned => "orphaned",
             Outcome::Failed { .. } => "failed",
             Outcome::Stale { .. } => "stale",
             Outcome::Skipped { .. } => "skipped",

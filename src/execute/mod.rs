@@ -136,6 +136,7 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
             | Action::Reinstall(_)
             | Action::Recover
             | Action::Adopt
+            | Action::Orphan
             | Action::Uninstall => {}
         }
     }
@@ -243,6 +244,7 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
         Work::Nothing => Ok(Outcome::Unchanged),
         Work::Deploy(deploy) => deploy::deploy(context, &release.key, deploy).await,
         Work::Uninstall(uninstall) => uninstall::uninstall(context, uninstall).await,
+        Work::Disown(disown) => uninstall::disown(context, disown).await,
     };
     (release.key.clone(), result.unwrap_or_else(StepError::into_outcome))
 }

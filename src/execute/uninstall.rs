@@ -1,4 +1,4 @@
-//! Removes one release: marks the record, deletes the objects, waits until they are gone, forgets the records.
+//! Ends what ties a release to its desired state. Removes one release: marks the record, deletes the objects, waits until they are gone, forgets the records.
 //!
 //! Source of the sequence: Helm `pkg/action/uninstall.go`. The newest record goes last, so that a run that is
 //! killed leaves a release that says what was going on.
@@ -6,11 +6,21 @@
 use super::event::{Event, Outcome, Phase};
 use super::{Context, StepError, hooks, objects, records};
 use crate::cluster::ApiError;
-use crate::history::Status;
-use crate::plan::Uninstall;
+use crate::history::{self, Status};
+use crate::plan::{Disown, Uninstall};
 
 /// Helm's description of a release that is being removed.
 const UNDER_WAY: &str = "Deletion in progress (or silently failed)";
+
+/// Takes the marks of the owner off the newest record. Nothing else of the release changes.
+pub(super) async fn disown(context: &Context<'_>, work: &Disown) -> Result<Outcome, StepError> {
+    let mut record = work.latest.clone();
+    let revision = record.release.version;
+    context.emit(Event::Entered { key: work.key.clone(), phase: Phase::Recording { revision } });
+    record.labels = history::without_owner(&record.labels);
+    records::update(context, &record).await?;
+    Ok(Outcome::Orphaned)
+}
 
 /// Carries out a removal.
 pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result<Outcome, StepError> {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// Label that names the desired state ("context") a release belongs to.
 pub const CONTEXT_LABEL: &str = "HELMSMAN_CONTEXT";
+/// Label that says what happens to the release when its entry leaves the file; missing where it is uninstalled.
+pub const ON_REMOVE_LABEL: &str = "statectl.io/on-remove";
 const MANAGER_LABEL: &str = "MANAGED-BY";
 const MANAGER: &str = "HELMSMAN";
 const NAMESPACE_LABEL: &str = "NAMESPACE";
@@ -32,6 +34,16 @@ pub fn labels_for(context: &str, namespace: &str) -> BTreeMap<String, String> {
     [(MANAGER_LABEL, MANAGER), (NAMESPACE_LABEL, namespace), (CONTEXT_LABEL, context)]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into()
+}
+
+/// Returns the labels without the marks of an owner: a release with them belongs to nobody.
+pub fn without_owner(labels: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let marks = [MANAGER_LABEL, NAMESPACE_LABEL, CONTEXT_LABEL, ON_REMOVE_LABEL];
+    labels
+        .iter()
+        .filter(|(key, _)| !marks.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// Returns the labels of a record that Helm carries over to the next revision: all but those its storage sets.

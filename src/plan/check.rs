@@ -27,6 +27,14 @@ pub fn check(plan: &Plan) -> Vec<String> {
             Work::Nothing => {}
             Work::Deploy(deploy) => check_deploy(release, deploy, &mut found),
             Work::Uninstall(uninstall) => check_uninstall(release, uninstall, &mut found),
+            Work::Disown(disown) => {
+                if disown.key != release.key || disown.latest.key() != release.key {
+                    found.push("the record of another release loses its owner".to_owned());
+                }
+                if release.app.is_some() {
+                    found.push("a release of the file loses its owner".to_owned());
+                }
+            }
         }
         findings.extend(found.into_iter().map(|finding| format!("{}: {finding}", release.key)));
     }
@@ -80,6 +88,7 @@ fn changes(release: &ReleasePlan) -> bool {
         | Action::Reinstall(_)
         | Action::Recover
         | Action::Adopt
+        | Action::Orphan
         | Action::Uninstall => true,
     }
 }
@@ -121,11 +130,12 @@ fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
 fn work_fits_the_action(release: &ReleasePlan, findings: &mut Vec<String>) {
     let fits = match (&release.action, &release.work) {
         (Action::None | Action::Blocked, Work::Nothing) | (Action::Uninstall, Work::Uninstall(_)) => true,
+        (Action::Orphan, Work::Disown(_)) => true,
         (
             Action::Install | Action::Upgrade | Action::Reinstall(_) | Action::Recover | Action::Adopt,
             Work::Deploy(_),
         ) => true,
-        (_, Work::Nothing | Work::Deploy(_) | Work::Uninstall(_)) => false,
+        (_, Work::Nothing | Work::Deploy(_) | Work::Uninstall(_) | Work::Disown(_)) => false,
     };
     if !fits {
         findings.push(format!("its work is not that of the action {}", release.action));
@@ -173,6 +183,12 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
     let counted = if let Action::Reinstall(permits) = &release.action { permits.count() } else { 0 };
     if counted != permits {
         findings.push(format!("{permits} objects are replaced, and {counted} are counted"));
+    }
+    let moves = release.reasons.iter().any(|reason| reason.code() == "moved-from");
+    for record in &deploy.retired {
+        if !moves || record.key() == release.key {
+            findings.push(format!("the record {} of another release is removed", record.object));
+        }
     }
     for step in &deploy.prunes {
         has_uid(&step.key, &step.uid, findings);

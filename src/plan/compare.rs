@@ -5,8 +5,10 @@ use serde_json::Value as Json;
 use super::ObjectAction;
 use super::input::Content;
 use super::judge::Judged;
+use super::leave;
 use super::reason::Reason;
 use super::records::{self, ManifestId};
+use crate::dsf::state::OnRemove;
 use crate::history::{Chart, History, Record, Status};
 use crate::model::ObjectKey;
 
@@ -77,6 +79,7 @@ pub(super) fn release_reasons(
     history: &History,
     previous: Option<&Record>,
     content: &Content,
+    on_remove: OnRemove,
 ) -> Vec<Reason> {
     let Some(previous) = previous else {
         return vec![match history.latest() {
@@ -104,6 +107,9 @@ pub(super) fn release_reasons(
     let keys = records::changed_values(&previous.release.config, &content.config);
     if !keys.is_empty() {
         reasons.push(Reason::ValuesChanged { keys });
+    }
+    if leave::chosen(previous) != on_remove {
+        reasons.push(Reason::OnRemoveChanged);
     }
     if records::hooks_differ(&previous.release.hooks, &content.hooks) {
         reasons.push(Reason::HooksChanged);

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{self, Manifests};
-use super::input::{Content, Operation, PlanInput, Stray, Wanted};
+use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
+use super::leave;
+use super::moves;
 use super::order::{self, Node};
 use super::reason::Reason;
 use super::records;
@@ -24,11 +26,12 @@ pub fn plan(input: &PlanInput) -> Plan {
         .wanted
         .iter()
         .map(|wanted| decide(input, wanted))
-        .chain(input.strays.iter().map(|stray| decide_stray(input, stray)))
+        .chain(input.strays.iter().map(|stray| leave::decide_stray(input, stray)))
         .collect();
     releases.sort_by(|a, b| a.key.cmp(&b.key));
     block_shared_objects(input, &mut releases);
-    block_mass_removal(input, &mut releases);
+    leave::block_mass_removal(input, &mut releases);
+    moves::block_lookalikes(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     let (batches, notes) = batches(input, &releases);
     Plan {
@@ -86,13 +89,13 @@ fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
 }
 
 /// The parts of a decision that do not depend on its outcome.
-struct Draft<'a> {
-    input: &'a PlanInput,
-    key: ReleaseKey,
-    app: Option<String>,
-    wanted: Option<&'a Wanted>,
-    chart_from: Option<ChartId>,
-    revision: Option<u64>,
+pub(super) struct Draft<'a> {
+    pub(super) input: &'a PlanInput,
+    pub(super) key: ReleaseKey,
+    pub(super) app: Option<String>,
+    pub(super) wanted: Option<&'a Wanted>,
+    pub(super) chart_from: Option<ChartId>,
+    pub(super) revision: Option<u64>,
 }
 
 impl<'a> Draft<'a> {
@@ -107,7 +110,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn with_history(mut self, history: &History) -> Self {
+    pub(super) fn with_history(mut self, history: &History) -> Self {
         if let Some(latest) = history.latest() {
             self.revision = Some(latest.release.version);
             self.chart_from = latest
@@ -119,7 +122,7 @@ impl<'a> Draft<'a> {
         self
     }
 
-    fn finish(self, action: Action, reasons: Vec<Reason>) -> ReleasePlan {
+    pub(super) fn finish(self, action: Action, reasons: Vec<Reason>) -> ReleasePlan {
         let chart_to = match self.wanted.and_then(|wanted| wanted.content.as_ref()) {
             Some(Ok(content)) if action != Action::Uninstall => Some(ChartId {
                 name: content.chart.name().to_owned(),
@@ -150,11 +153,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn blocked(self, reasons: Vec<Reason>) -> ReleasePlan {
+    pub(super) fn blocked(self, reasons: Vec<Reason>) -> ReleasePlan {
         self.finish(Action::Blocked, reasons)
     }
 
-    fn nothing(self, reason: Reason) -> ReleasePlan {
+    pub(super) fn nothing(self, reason: Reason) -> ReleasePlan {
         self.finish(Action::None, vec![reason])
     }
 
@@ -167,6 +170,7 @@ impl<'a> Draft<'a> {
             app: wanted.release.app.clone(),
             forced: wanted.release.force.contains(&ForceKind::Replace),
             adopt: wanted.release.adopt,
+            moved_from: wanted.moved_from.as_ref().map(|moved| moved.key.clone()),
         };
         let baseline = history.baseline();
         let previous = history.latest().filter(|record| record.release.info.status != Status::Uninstalled);
@@ -205,12 +209,20 @@ impl<'a> Draft<'a> {
             }
             Err(reason) => return self.blocked(vec![reason.clone()]),
         };
+        let left_behind = match moves::left_behind(input, wanted) {
+            Ok(judged) => judged,
+            Err(reasons) => return self.blocked(reasons),
+        };
+        let remnants: Vec<Judged> = remnants.into_iter().chain(left_behind).collect();
         let permits = Permits::of(objects.iter().filter_map(judge::permit_of));
         let judged = || crds.iter().chain(&objects).chain(&remnants);
         let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         let warnings: Vec<String> = judged().flat_map(|judged| judged.warnings.iter().cloned()).collect();
         let mut reasons = if adopted { vec![Reason::Adopted] } else { Vec::new() };
-        reasons.extend(compare::release_reasons(history, previous, content));
+        if let Some(moved) = &wanted.moved_from {
+            reasons.push(Reason::MovedFrom { from: moved.key.clone() });
+        }
+        reasons.extend(compare::release_reasons(history, previous, content, wanted.release.on_remove));
         if previous.is_some() && crds.iter().any(|judged| judged.plan.action != ObjectAction::None) {
             reasons.push(Reason::CrdsChange);
         }
@@ -256,7 +268,8 @@ impl<'a> Draft<'a> {
         let work = Deploy {
             kind,
             record: records::next(input, &wanted.release, history, content, kind),
-            labels: records::labels(input, &self.key, previous),
+            labels: records::labels(input, &wanted.release, previous),
+            retired: moves::retired(wanted),
             superseded: superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
@@ -278,7 +291,7 @@ impl<'a> Draft<'a> {
         plan
     }
 
-    fn uninstall(
+    pub(super) fn uninstall(
         self,
         history: &History,
         remnants: &Result<Vec<super::Remnant>, Reason>,
@@ -315,32 +328,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the action for a release of this context that the file does not have.
-fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
-    let draft =
-        Draft { input, key: stray.key.clone(), app: None, wanted: None, chart_from: None, revision: None }
-            .with_history(&stray.history);
-    if let Some(message) = &input.removal_withheld {
-        return draft.nothing(Reason::RemovalWithheld { message: message.clone() });
-    }
-    if let Some(reason) = unreadable_newest(&stray.history).or_else(|| operation_under_way(&stray.history)) {
-        return draft.blocked(vec![reason]);
-    }
-    let gone = stray.history.latest().is_none_or(|latest| latest.release.info.status == Status::Uninstalled);
-    if gone {
-        let revision = draft.revision.unwrap_or_default();
-        return draft.nothing(Reason::OnlyHistory { revision });
-    }
-    let reason = match input.operation {
-        Operation::Reconcile => Reason::LeftFile { context: input.context.clone() },
-        Operation::Destroy => Reason::DestroyAsked,
-    };
-    let plan = draft.uninstall(&stray.history, &stray.remnants, reason);
-    withhold_if_protected(plan, stray.protected_by.as_deref(), true)
-}
-
 /// 1. A newest record that cannot be decoded hides what is installed.
-fn unreadable_newest(history: &History) -> Option<Reason> {
+pub(super) fn unreadable_newest(history: &History) -> Option<Reason> {
     let newest = history.undecodable().iter().max_by_key(|object| object.revision)?;
     let readable = history.latest().map_or(0, |record| record.release.version);
     (newest.revision > readable).then(|| Reason::RecordUnreadable {
@@ -350,7 +339,7 @@ fn unreadable_newest(history: &History) -> Option<Reason> {
 }
 
 /// 2. Somebody else is writing, or was killed while writing.
-fn operation_under_way(history: &History) -> Option<Reason> {
+pub(super) fn operation_under_way(history: &History) -> Option<Reason> {
     let latest = history.latest()?;
     let status = &latest.release.info.status;
     if !status.is_pending() && *status != Status::Uninstalling {
@@ -384,7 +373,11 @@ fn ownership(input: &PlanInput, wanted: &Wanted, history: &History) -> Result<bo
 }
 
 /// 7. Protection withholds every operation on a release that exists; what was decided stays visible.
-fn withhold_if_protected(plan: ReleasePlan, protected_by: Option<&str>, exists: bool) -> ReleasePlan {
+pub(super) fn withhold_if_protected(
+    plan: ReleasePlan,
+    protected_by: Option<&str>,
+    exists: bool,
+) -> ReleasePlan {
     let Some(by) = protected_by.filter(|_| exists) else { return plan };
     // A guard's refusal would be withheld as well; what could not be judged stays an error.
     let guarded =
@@ -396,21 +389,6 @@ fn withhold_if_protected(plan: ReleasePlan, protected_by: Option<&str>, exists: 
     let withheld = format!("{} ({why})", plan.action);
     let reasons = vec![Reason::Protected { by: by.to_owned(), withheld }];
     ReleasePlan { action: Action::None, reasons, work: Work::Nothing, ..plan }
-}
-
-/// Many releases leaving the file at once look like a mistake: a wrong branch, an import that is gone.
-fn block_mass_removal(input: &PlanInput, releases: &mut [ReleasePlan]) {
-    let Some(limit) = input.most_removals else { return };
-    let leaves = |plan: &&mut ReleasePlan| plan.app.is_none() && plan.action == Action::Uninstall;
-    let count = releases.iter_mut().filter(leaves).count();
-    if count <= limit {
-        return;
-    }
-    for plan in releases.iter_mut().filter(leaves) {
-        plan.action = Action::Blocked;
-        plan.reasons.insert(0, Reason::TooManyRemovals { count, limit });
-        plan.work = Work::Nothing;
-    }
 }
 
 /// Returns the hooks that run at these events.

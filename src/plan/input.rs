@@ -36,6 +36,8 @@ pub struct PlanInput {
     pub removal_withheld: Option<String>,
     /// How many releases that left the file may be removed in this run; nothing if it does not matter.
     pub most_removals: Option<usize>,
+    /// Whether a release that comes is another one than one that goes, however alike they look.
+    pub really_new: bool,
     /// Whether removals go in reverse order of what was needed first.
     pub reverse_removals: bool,
     /// The time that new records carry.
@@ -79,6 +81,19 @@ pub struct Wanted {
     /// What the chart renders to; a reason where it does not, nothing for a release that should not exist.
     pub content: Option<Result<Content, Reason>>,
     /// What is left of older revisions: everything for a release that goes, else what the chart no longer has.
+    pub remnants: Result<Vec<Remnant>, Reason>,
+    /// The name that it had before, if there is still a release of that name.
+    pub moved_from: Option<MovedFrom>,
+}
+
+/// A release under its old name.
+#[derive(Debug)]
+pub struct MovedFrom {
+    /// The old name.
+    pub key: ReleaseKey,
+    /// Its records.
+    pub history: Result<History, Reason>,
+    /// Its objects that the new name does not have.
     pub remnants: Result<Vec<Remnant>, Reason>,
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Owner {
     pub(super) app: String,
     pub(super) forced: bool,
     pub(super) adopt: Adopt,
+    /// The name that the release had before: its objects are taken over.
+    pub(super) moved_from: Option<ReleaseKey>,
 }
 
 /// The decision about an object, with what execution does for it.
@@ -188,6 +190,9 @@ pub(super) fn remnant(remnant: &Remnant, release: &ReleaseKey) -> Judged {
             );
         }
     }
+    if let Some(reason) = not_ours_to_remove(key, live) {
+        return Judged::new(key, ObjectAction::Keep, vec![reason]);
+    }
     if guard::holds_data(key) {
         return Judged::new(key, ObjectAction::Keep, vec![Reason::DataKept { object: key.clone() }]);
     }
@@ -198,6 +203,19 @@ pub(super) fn remnant(remnant: &Remnant, release: &ReleaseKey) -> Judged {
     let mut judged = Judged::new(key, ObjectAction::Delete, vec![Reason::LeftManifest]);
     judged.delete = Some(Delete { key: key.clone(), uid });
     judged
+}
+
+/// Returns why an object with the marks of the release is left where it is: marks are copied with the manifest they
+/// stand in, so they alone prove nothing.
+fn not_ours_to_remove(key: &ObjectKey, live: &Json) -> Option<Reason> {
+    let owners = live["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    if let Some(owner) = owners.into_iter().find(|owner| owner["controller"] == true) {
+        let text = |member: &str| owner[member].as_str().unwrap_or_default().to_owned();
+        let owner = format!("{}/{}", text("kind"), text("name"));
+        return Some(Reason::OwnedByObject { object: key.clone(), owner });
+    }
+    let made = diff::managed_entries(live).into_iter().any(|entry| entry.owner.manager == FIELD_MANAGER);
+    (!made).then(|| Reason::NoTrace { object: key.clone() })
 }
 
 fn is_being_deleted(live: &Json) -> bool {
@@ -213,7 +231,7 @@ fn takes_its_claims(live: &Json) -> bool {
 /// Returns who an existing object belongs to, if that is not this release and the file does not say to take it.
 fn stranger(live: &Json, owner: &Owner) -> Option<String> {
     match owner_of(live) {
-        Some(release) if release == owner.release => None,
+        Some(release) if release == owner.release || Some(&release) == owner.moved_from.as_ref() => None,
         Some(_) if owner.adopt == Adopt::Any => None,
         Some(release) => Some(format!("release {release}")),
         None if owner.adopt != Adopt::Never => None,

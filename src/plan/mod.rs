@@ -14,6 +14,8 @@ mod decide;
 mod guard;
 mod input;
 mod judge;
+mod leave;
+mod moves;
 pub mod order;
 mod reason;
 mod records;
@@ -27,11 +29,12 @@ use serde::Serialize;
 pub use decide::plan;
 pub use guard::Permit;
 pub use input::{
-    Content, ObservedNamespace, ObservedObject, Operation, PlanInput, Remnant, ServerAnswer, Stray, Wanted,
+    Content, MovedFrom, ObservedNamespace, ObservedObject, Operation, PlanInput, Remnant, ServerAnswer,
+    Stray, Wanted,
 };
 pub use reason::{Reason, RefusalKind};
 pub use records::changed_values;
-pub use steps::{Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Fold, Uninstall, Work};
+pub use steps::{Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Uninstall, Work};
 
 use crate::diff::ObjectDiff;
 use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};
@@ -81,6 +84,8 @@ pub enum Action {
     Adopt,
     /// It is removed.
     Uninstall,
+    /// It stays, and belongs to nobody from now on.
+    Orphan,
     /// Nothing, although something would have to be done.
     Blocked,
 }
@@ -115,6 +120,7 @@ impl Action {
             Action::Recover => "recover",
             Action::Adopt => "adopt",
             Action::Uninstall => "uninstall",
+            Action::Orphan => "orphan",
             Action::Blocked => "blocked",
         }
     }

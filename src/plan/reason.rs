@@ -112,6 +112,24 @@ pub enum Reason {
     EndedAndGone,
     /// A release that this one waits for is blocked.
     WaitsForBlocked { release: ReleaseKey },
+    /// The release had another name before.
+    MovedFrom { from: ReleaseKey },
+    /// The release under its old name is not in a state to be moved.
+    MoveFromBusy { from: ReleaseKey, why: String },
+    /// Moving would delete objects of the old name, or make them anew in another namespace.
+    MoveDeletes { from: ReleaseKey, objects: Vec<String>, app: String },
+    /// One release would go and one would come, and they look like the same one.
+    LooksLikeMove { from: ReleaseKey, to: ReleaseKey, shared: Option<String> },
+    /// `onRemove` differs from what is stored with the release.
+    OnRemoveChanged,
+    /// The release left the file, and was applied with `onRemove = "orphan"`.
+    OrphanedOnRemove,
+    /// The release left the file, and was applied with `onRemove = "ask"`.
+    AsksOnRemove { release: ReleaseKey },
+    /// A controller owns the object.
+    OwnedByObject { object: ObjectKey, owner: String },
+    /// Nothing shows that the release made the object.
+    NoTrace { object: ObjectKey },
 }
 
 /// What stands behind a refusal that is not about an immutable field.
@@ -191,6 +209,15 @@ impl Reason {
             Reason::AppliedTwice { .. } => "applied-twice",
             Reason::EndedAndGone => "ended-and-gone",
             Reason::WaitsForBlocked { .. } => "waits-for-blocked",
+            Reason::MovedFrom { .. } => "moved-from",
+            Reason::MoveFromBusy { .. } => "move-from-busy",
+            Reason::MoveDeletes { .. } => "move-deletes",
+            Reason::LooksLikeMove { .. } => "looks-like-a-move",
+            Reason::OnRemoveChanged => "on-remove-changed",
+            Reason::OrphanedOnRemove => "orphaned",
+            Reason::AsksOnRemove { .. } => "removal-asks",
+            Reason::OwnedByObject { .. } => "owned-by-object",
+            Reason::NoTrace { .. } => "no-trace",
         }
     }
 
@@ -208,6 +235,8 @@ impl Reason {
             | Reason::RefusedByServer { object, .. }
             | Reason::KnownAfterApply { object, .. }
             | Reason::Unverified { object, .. }
+            | Reason::OwnedByObject { object, .. }
+            | Reason::NoTrace { object }
             | Reason::NotOurs { object, .. } => Some(object),
             Reason::Unchanged { .. }
             | Reason::NotInstalled
@@ -244,7 +273,14 @@ impl Reason {
             | Reason::TooManyRemovals { .. }
             | Reason::CrdExists
             | Reason::ClaimsWouldGo { .. }
-            | Reason::WaitsForBlocked { .. } => None,
+            | Reason::WaitsForBlocked { .. }
+            | Reason::MovedFrom { .. }
+            | Reason::MoveFromBusy { .. }
+            | Reason::MoveDeletes { .. }
+            | Reason::LooksLikeMove { .. }
+            | Reason::OnRemoveChanged
+            | Reason::OrphanedOnRemove
+            | Reason::AsksOnRemove { .. } => None,
         }
     }
 
@@ -292,6 +328,15 @@ impl Reason {
             Reason::TooManyRemovals { .. } => {
                 Some("if they are all meant to go, add `--allow-prune`".to_owned())
             }
+            Reason::MoveDeletes { app, .. } => Some(format!(
+                "keep the names of the objects (many charts: `fullnameOverride`), or write `force = [\"move\"]` in [apps.{app}]"
+            )),
+            Reason::LooksLikeMove { from, to, .. } => Some(format!(
+                "if it was renamed, write [[moved]] with `from = \"{from}\"` and `to = \"{to}\"`; if not, add `--really-new`"
+            )),
+            Reason::AsksOnRemove { release } => Some(format!(
+                "to uninstall {release}, put its entry back with `enabled = false`; to keep it, put it back as it was"
+            )),
             Reason::NeverReplaced { .. } => {
                 Some("undo the change, or move the data to an object with another name".to_owned())
             }
@@ -412,6 +457,37 @@ impl fmt::Display for Reason {
             Reason::AppliedTwice { object, by } => write!(f, "{object} is also applied by {by}"),
             Reason::EndedAndGone => f.write_str("ended, and was removed by its own time to live"),
             Reason::WaitsForBlocked { release } => write!(f, "waits for {release}, which is blocked"),
+            Reason::MovedFrom { from } => write!(f, "was {from} before, and takes over its objects"),
+            Reason::MoveFromBusy { from, why } => write!(f, "cannot take over from {from}: {why}"),
+            Reason::MoveDeletes { from, objects, .. } if objects.is_empty() => {
+                write!(f, "{from} is in another namespace: its objects would be made anew there")
+            }
+            Reason::MoveDeletes { from, objects, .. } => {
+                write!(f, "taking over from {from} would delete {}", list(objects))
+            }
+            Reason::LooksLikeMove { from, to, shared } => {
+                write!(f, "{to} would be installed and {from} uninstalled, and they look like one release")?;
+                match shared {
+                    Some(object) => write!(f, ": same chart, and both have {object}"),
+                    None => f.write_str(": same chart, same name"),
+                }
+            }
+            Reason::OnRemoveChanged => f.write_str("`onRemove` changes"),
+            Reason::OrphanedOnRemove => {
+                f.write_str("stays as it is and belongs to nobody from now on (`onRemove = \"orphan\"`)")
+            }
+            Reason::AsksOnRemove { release } => {
+                write!(f, "{release} left the file, and was applied with `onRemove = \"ask\"`")
+            }
+            Reason::OwnedByObject { object, owner } => {
+                write!(f, "{object} belongs to {owner}, which removes it or not")
+            }
+            Reason::NoTrace { object } => {
+                write!(
+                    f,
+                    "{object} carries the marks of the release, but no field of it was set by Helm or statectl"
+                )
+            }
         }
     }
 }

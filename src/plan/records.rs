@@ -9,10 +9,11 @@ use serde_json::Value as Json;
 
 use super::body;
 use super::input::{Content, PlanInput};
+use super::leave;
 use super::steps::DeployKind;
 use crate::dsf::state::Release;
 use crate::history::{self, History, Info, Record, Status, Time};
-use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::model::{GroupVersionKind, ObjectKey};
 use crate::value::{Map, Value};
 
 /// The longest time for a release that the file no longer has; Helm's own default.
@@ -57,11 +58,14 @@ pub(super) fn next(
 /// Returns the labels of the next record: those that Helm would carry over, and the owner's.
 pub(super) fn labels(
     input: &PlanInput,
-    key: &ReleaseKey,
+    release: &Release,
     previous: Option<&Record>,
 ) -> BTreeMap<String, String> {
     let mut labels = previous.map(|record| history::user_labels(&record.labels)).unwrap_or_default();
-    labels.extend(history::labels_for(&input.context, &key.namespace));
+    labels.extend(history::labels_for(&input.context, &release.key.namespace));
+    labels.remove(history::ON_REMOVE_LABEL);
+    let chosen = leave::label_of(release.on_remove);
+    labels.extend(chosen.map(|word| (history::ON_REMOVE_LABEL.to_owned(), word.to_owned())));
     labels
 }
 

@@ -21,6 +21,8 @@ pub enum Work {
     Deploy(Box<Deploy>),
     /// Removal.
     Uninstall(Box<Uninstall>),
+    /// The marks of the owner go.
+    Disown(Box<Disown>),
 }
 
 /// Whether a revision is the first that counts.
@@ -45,6 +47,8 @@ pub struct Deploy {
     pub superseded: Vec<Record>,
     /// Records beyond the history limit, removed at the end.
     pub forgotten: Vec<Record>,
+    /// The records of the name that the release had before, removed when everything has the new one.
+    pub retired: Vec<Record>,
     /// Custom resource definitions, created before everything else.
     pub crds: Vec<Apply>,
     /// The objects, in Helm's install order.
@@ -121,6 +125,15 @@ pub struct Delete {
     pub key: ObjectKey,
     /// The uid to delete.
     pub uid: String,
+}
+
+/// The end of an ownership: the release stays as it is and belongs to nobody.
+#[derive(Debug)]
+pub struct Disown {
+    /// The release.
+    pub key: ReleaseKey,
+    /// The newest record, which says who the owner is.
+    pub latest: Record,
 }
 
 /// A removal.

@@ -14,6 +14,8 @@ use crate::history::{self, History, Info, Status, Storage};
 use crate::model::GroupVersionKind;
 use crate::value::{Map, Value};
 
+mod leaving;
+
 struct EveryFile;
 
 impl dsf::Files for EveryFile {
@@ -75,6 +77,8 @@ fn config_map(x: &str, owner: Option<&str>) -> Json {
     });
     if let Some(owner) = owner {
         object = body::stamped(object, &key(owner));
+        object["metadata"]["managedFields"] = json!([{"manager": "helm", "operation": "Apply", "apiVersion": "v1",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:x": {}}}}]);
     }
     object
 }
@@ -141,6 +145,7 @@ impl Case {
     fn input(self) -> PlanInput {
         let release = state(&app("web", self.more)).releases.remove(0);
         let wanted = Wanted {
+            moved_from: None,
             release,
             protected_by: self.protected_by.map(str::to_owned),
             history: self.history,
@@ -170,6 +175,7 @@ impl Case {
 
 fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanInput {
     PlanInput {
+        really_new: false,
         cluster: ClusterIdentity::default(),
         context: "ours".to_owned(),
         operation,
@@ -209,6 +215,7 @@ fn named(name: &str) -> ObservedObject {
 fn an_object_has_one_release() {
     let releases = state(&[app("one", ""), app("two", "")].concat()).releases;
     let wanted = releases.into_iter().map(|release| Wanted {
+        moved_from: None,
         history: Ok(History::new(release.key.clone())),
         release,
         protected_by: None,
@@ -490,6 +497,7 @@ fn rich_plan() -> Plan {
         state(&[app("web", "force = true"), app("new", "needs = [\"shop/web\"]")].concat()).releases;
     let [web, new]: [crate::dsf::state::Release; 2] = releases.try_into().unwrap();
     let of = |release, history: History, content, remnants| Wanted {
+        moved_from: None,
         release,
         protected_by: None,
         history: Ok(history),
@@ -525,7 +533,7 @@ fn a_broken_plan_is_found() {
         }
     }
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 20] = [
+    let breaks: [(&str, Break); 22] = [
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -550,6 +558,15 @@ fn a_broken_plan_is_found() {
         }),
         ("record is that of another", |plan| deploy(plan, "new").record.name = "other".to_owned()),
         ("does not come after", |plan| deploy(plan, "web").record.version = 1),
+        ("of another release is removed", |plan| {
+            deploy(plan, "new")
+                .retired
+                .push(recorded("old", Status::Deployed, Some("ours")).latest().unwrap().clone());
+        }),
+        ("of the file loses its owner", |plan| {
+            let latest = deployed().latest().unwrap().clone();
+            release(plan, "web").work = Work::Disown(Box::new(Disown { key: key("web"), latest }));
+        }),
         ("does not start as pending", |plan| deploy(plan, "new").record.info.status = Status::Deployed),
     ];
     for (expected, break_it) in breaks {

@@ -42,7 +42,7 @@ pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
                 (None, Some(message.as_str()))
             }
             Outcome::Skipped { because } => (None, Some(because.as_str())),
-            Outcome::Unchanged | Outcome::Blocked | Outcome::Uninstalled => (None, None),
+            Outcome::Unchanged | Outcome::Blocked | Outcome::Uninstalled | Outcome::Orphaned => (None, None),
         };
         Some(ReleaseReport {
             namespace: &release.key.namespace,

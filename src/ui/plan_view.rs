@@ -29,6 +29,7 @@ fn rank(release: &ReleasePlan) -> u8 {
         Action::Blocked => 0,
         Action::Reinstall(_) => 1,
         Action::Uninstall => 2,
+        Action::Orphan => 3,
         Action::Recover => 3,
         Action::Adopt => 4,
         Action::Install => 5,
@@ -86,7 +87,7 @@ impl View {
             Action::Reinstall(_) => style.danger("±"),
             Action::Uninstall => style.danger("-"),
             Action::Install | Action::Recover | Action::Adopt => style.good("+"),
-            Action::Upgrade => style.change("~"),
+            Action::Upgrade | Action::Orphan => style.change("~"),
             Action::None => style.dim("="),
         };
         let head = format!(
@@ -127,7 +128,9 @@ impl View {
         match release.action {
             Action::None => self.style.dim(head),
             Action::Blocked | Action::Uninstall | Action::Reinstall(_) => self.style.danger(head),
-            Action::Install | Action::Upgrade | Action::Recover | Action::Adopt => self.style.bold(head),
+            Action::Install | Action::Upgrade | Action::Recover | Action::Adopt | Action::Orphan => {
+                self.style.bold(head)
+            }
         }
     }
 
@@ -183,6 +186,7 @@ impl View {
             (count(&|action| *action == Action::Blocked), "blocked"),
             (count(&|action| matches!(action, Action::Reinstall(_))), "to reinstall"),
             (count(&|action| *action == Action::Uninstall), "to uninstall"),
+            (count(&|action| *action == Action::Orphan), "to orphan"),
             (count(&|action| *action == Action::Recover), "to recover"),
             (count(&|action| *action == Action::Adopt), "to adopt"),
             (count(&|action| *action == Action::Install), "to install"),

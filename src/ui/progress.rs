@@ -108,6 +108,7 @@ impl Progress {
         let word = match outcome {
             Outcome::Deployed { revision } => self.style.good(&format!("deployed, revision {revision}")),
             Outcome::Uninstalled => self.style.good("uninstalled"),
+            Outcome::Orphaned => self.style.good("orphaned"),
             Outcome::Unchanged => self.style.dim("unchanged"),
             Outcome::Skipped { because } => self.style.change(&format!("skipped: {because}")),
             Outcome::Blocked

@@ -20,6 +20,7 @@ pub fn render(run: &Outcomes, style: Style) -> String {
             Outcome::Unchanged => continue,
             Outcome::Deployed { revision } => (style.good("deployed"), format!("revision {revision}")),
             Outcome::Uninstalled => (style.good("uninstalled"), String::new()),
+            Outcome::Orphaned => (style.good("orphaned"), "belongs to nobody now".to_owned()),
             Outcome::Blocked => (style.danger("blocked"), "see the plan".to_owned()),
             Outcome::Failed { message } => (style.danger("failed"), message.clone()),
             Outcome::Stale { message } => (style.danger("stale"), message.clone()),

@@ -1,25 +1,11 @@
 //! What statectl does otherwise than Helm, on purpose. docs/compatibility.md lists it, with these tests.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value as Json;
 
 use crate::support::repository;
-use crate::support::scene::Scene;
+use crate::support::scene::{Scene, chart};
 use crate::support::statectl::offline;
 use crate::support::stored::Stored;
-
-/// Writes a chart of these files and returns its folder.
-fn chart(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
-    let chart = folder.join("chart");
-    let statement = ("Chart.yaml", "apiVersion: v2\nname: small\nversion: 1.0.0\n");
-    for (name, text) in files.iter().chain([&statement]) {
-        let path = chart.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    chart
-}
 
 /// An app `r` of the chart that [`chart`] wrote.
 fn app(rest: &str) -> String {

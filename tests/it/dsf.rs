@@ -140,6 +140,7 @@ fn every_supported_key_is_read() {
             Section::File => "",
             Section::Settings => "[settings]\n",
             Section::ExpectCluster => "[settings.expectCluster]\n",
+            Section::Moved => "[[moved]]\n",
             Section::Namespace => "[namespaces.a]\n",
             Section::App => "[apps.a]\n",
             Section::Need => "[[apps.a.needs]]\n",
@@ -306,6 +307,9 @@ fn print_state(out: &mut String, state: &DesiredState) -> std::fmt::Result {
     }
     for release in &state.releases {
         print_release(out, release)?;
+    }
+    for moved in &state.moved {
+        writeln!(out, "moved {} -> {}", moved.from, moved.to)?;
     }
     for edge in state.edges() {
         writeln!(out, "edge {} -> {} {:?}", edge.dependant, edge.needed, edge.when)?;

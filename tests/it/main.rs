@@ -14,6 +14,7 @@ mod credentials;
 mod dsf;
 mod examples;
 mod helm_template;
+mod moves;
 mod records;
 mod releases;
 mod render;

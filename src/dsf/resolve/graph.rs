@@ -3,8 +3,8 @@
 use super::{Draft, Resolver};
 use crate::dsf::needs::circles;
 use crate::dsf::problems::{Code, Problem};
-use crate::dsf::raw::RawNeed;
-use crate::dsf::state::Need;
+use crate::dsf::raw::{RawMoved, RawNeed};
+use crate::dsf::state::{Moved, Need};
 use crate::model::ReleaseKey;
 use std::collections::HashMap;
 
@@ -72,6 +72,35 @@ impl Resolver<'_, '_, '_, '_> {
             let path = format!("{}.needs", releases[last].path);
             self.problem(Code::NeedsCycle, path, message, span);
         }
+    }
+
+    /// What moved must be gone from the files under its old name, be there under the new one, and move once.
+    pub(super) fn moved(&mut self, releases: &[Draft], raw: Vec<RawMoved>) -> Vec<Moved> {
+        let mut out: Vec<Moved> = Vec::new();
+        let named = releases.iter().filter(|draft| draft.named).map(|draft| &draft.release.key);
+        let known: Vec<(String, String)> = named.map(|key| (key.name.clone(), key.to_string())).collect();
+        for RawMoved { path, from, to } in raw {
+            let in_files =
+                |key: &ReleaseKey| releases.iter().any(|draft| draft.named && draft.release.key == *key);
+            let (here, there) = (format!("{path}.from"), format!("{path}.to"));
+            if in_files(&from.value) {
+                let message = format!("`{}` is still in the files", from.value);
+                let hint = "a release that moved has its new name only";
+                self.report.problem(Problem::new(Code::BadValue, here, message, from.span).hint(hint));
+            } else if !in_files(&to.value) {
+                let message = format!("no release `{}` in the files", to.value);
+                let hint = self.similar_release(&to.value, &known);
+                let problem = Problem::new(Code::UnknownRelease, there, message, to.span);
+                self.report.problem(problem.maybe_hint(hint));
+            } else if out.iter().any(|other| other.from == from.value) {
+                self.problem(Code::BadValue, here, format!("`{}` moves twice", from.value), from.span);
+            } else if out.iter().any(|other| other.to == to.value) {
+                self.problem(Code::BadValue, there, format!("two releases become `{}`", to.value), to.span);
+            } else {
+                out.push(Moved { from: from.value, to: to.value });
+            }
+        }
+        out
     }
 
     /// A release that was probably meant: of the same name elsewhere, or spelled alike.

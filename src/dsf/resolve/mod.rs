@@ -66,9 +66,10 @@ pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Repo
     }
     resolver.identities(&releases);
     resolver.needs(&mut releases, needs);
+    let moved = resolver.moved(&releases, raw.moved);
     let releases = releases.into_iter().map(|draft| draft.release).collect();
     let metadata = plain(raw.metadata);
-    DesiredState { context, context_is_set, metadata, settings, namespaces, repositories, releases }
+    DesiredState { context, context_is_set, metadata, settings, namespaces, repositories, releases, moved }
 }
 
 fn plain(map: TextMap) -> BTreeMap<String, String> {

@@ -7,6 +7,18 @@ use serde_json::Value as Json;
 use super::cluster::{Cluster, cluster};
 use super::repository;
 
+/// Writes a chart of these files and returns its folder.
+pub(crate) fn chart(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
+    let chart = folder.join("chart");
+    let statement = ("Chart.yaml", "apiVersion: v2\nname: small\nversion: 1.0.0\n");
+    for (name, text) in files.iter().chain([&statement]) {
+        let path = chart.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    chart
+}
+
 /// A desired-state file of one test, in a folder of its own.
 pub(crate) struct Scene {
     pub(crate) cluster: &'static Cluster,
