@@ -64,6 +64,11 @@ impl Resource {
     pub fn pods() -> Self {
         Self::builtin("v1", "Pod", "pods", true)
     }
+
+    /// Volume claims, known without discovery.
+    pub fn claims() -> Self {
+        Self::builtin("v1", "PersistentVolumeClaim", "persistentvolumeclaims", true)
+    }
 }
 
 /// Percent-escapes one path element or query value.
@@ -168,6 +173,22 @@ impl Discovery {
             return Err(ApiError::StaleGroup { group_version: api_version });
         }
         Err(ApiError::UnknownKind { kind: gvk.to_string() })
+    }
+
+    /// Returns the versions of APIs whose server does not answer at present.
+    pub fn stale(&self) -> &[String] {
+        &self.stale
+    }
+
+    /// Returns the kinds whose objects live in namespaces and can be listed, each in one version.
+    pub fn listable_in_namespaces(&self) -> impl Iterator<Item = &Resource> {
+        let listable =
+            |resource: &&Resource| resource.namespaced && resource.verbs.iter().any(|verb| verb == "list");
+        let mut seen = std::collections::BTreeSet::new();
+        self.resources
+            .values()
+            .filter(listable)
+            .filter(move |resource| seen.insert((&resource.gvk.group, &resource.gvk.kind)))
     }
 
     /// Returns every group version and every `group/version/Kind`, sorted: what `.Capabilities.APIVersions`

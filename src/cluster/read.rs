@@ -167,6 +167,27 @@ impl Reader {
         }
     }
 
+    /// Returns how many objects of a kind there are, in one namespace or in all.
+    ///
+    /// # Errors
+    /// What cannot be counted is never taken for nothing.
+    pub async fn count(&self, resource: &Resource, namespace: Option<&str>) -> Result<usize, ApiError> {
+        let mut call = Call::get(format!("{}?limit=1", resource.path(namespace, None)));
+        call.accept = METADATA_ONLY;
+        let page = self.api.send(&call).await?.body;
+        let listed = page["items"].as_array().map_or(0, Vec::len);
+        let more = page["metadata"]["continue"].as_str().is_some_and(|token| !token.is_empty());
+        match page["metadata"]["remainingItemCount"].as_u64() {
+            Some(rest) => Ok(listed + usize::try_from(rest).unwrap_or(usize::MAX)),
+            None if !more => Ok(listed),
+            // Not every server tells how many are left.
+            None => {
+                let options = ListOptions { metadata_only: true, ..ListOptions::default() };
+                Ok(self.list(resource, namespace, &options).await?.len())
+            }
+        }
+    }
+
     /// Returns what the server would make of applying `body`, without applying it.
     pub async fn dry_run_apply(
         &self,
@@ -198,6 +219,27 @@ impl Reader {
             accept: "application/json",
             content_type: Some("application/json"),
             body: body.to_string().into_bytes(),
+            repeat: Repeat::Always,
+        };
+        self.api.send(&call).await
+    }
+
+    /// Returns what the server would make of a JSON patch, without carrying it out.
+    pub async fn dry_run_json_patch(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Answer, ApiError> {
+        let path =
+            format!("{}?dryRun=All&fieldManager={FIELD_MANAGER}", resource.path(namespace, Some(name)));
+        let call = Call {
+            method: Method::PATCH,
+            path,
+            accept: "application/json",
+            content_type: Some("application/json-patch+json"),
+            body: patch.to_string().into_bytes(),
             repeat: Repeat::Always,
         };
         self.api.send(&call).await

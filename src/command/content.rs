@@ -16,7 +16,7 @@ use crate::history::{self, History, Status};
 use crate::host::{clock, files, random};
 use crate::manifest::{self, Document, SplitRule};
 use crate::model::{GroupVersionKind, ReleaseKey};
-use crate::plan::{self, Reason};
+use crate::plan::{self, Place, Reason};
 use crate::render::capabilities::{Capabilities, KubeVersion};
 use crate::render::lookup::{LookupKey, Lookups};
 use crate::render::{self, ReleaseInfo, RenderedHook, RenderedRelease, Request};
@@ -131,7 +131,21 @@ pub(super) struct Rendered {
     pub(super) hooks: Vec<history::Hook>,
     /// In install order.
     pub(super) objects: Vec<Json>,
+    /// The template of each of them, and the document that it stands in.
+    documents: Vec<(String, Arc<str>)>,
     pub(super) crds: Vec<Json>,
+}
+
+impl Rendered {
+    /// Returns where an object was rendered, by its place in the install order.
+    pub(super) fn place(&self, at: usize) -> Option<Place> {
+        let (file, text) = self.documents.get(at)?;
+        // Records hold the templates of the chart itself, not those of charts inside.
+        let below = file.strip_prefix(self.chart.name()).and_then(|rest| rest.strip_prefix('/'));
+        let template = self.chart.templates.iter().find(|file| Some(file.name.as_str()) == below);
+        let template = template.and_then(|file| std::str::from_utf8(&file.data).ok()).unwrap_or_default();
+        Some(Place { file: file.clone(), text: Arc::clone(text), template: Arc::from(template) })
+    }
 }
 
 /// Renders every job, several side by side.
@@ -321,8 +335,15 @@ pub(super) fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
-    let objects = rendered.manifests.iter().map(|manifest| manifest.document.object.clone());
-    let objects = objects.filter(Json::is_object).flat_map(manifest::flatten).collect();
+    let mut objects = Vec::new();
+    let mut documents = Vec::new();
+    for manifest in rendered.manifests.iter().filter(|manifest| manifest.document.object.is_object()) {
+        let text: Arc<str> = Arc::from(manifest.document.text.as_str());
+        for object in manifest::flatten(manifest.document.object.clone()) {
+            objects.push(object);
+            documents.push((manifest.path.clone(), Arc::clone(&text)));
+        }
+    }
     let mut crds = Vec::new();
     for (path, text) in &rendered.crds {
         for text in manifest::split(text, SplitRule::default()) {
@@ -337,6 +358,7 @@ fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
         notes: rendered.notes,
         hooks: rendered.hooks.iter().map(stored_hook).collect(),
         objects,
+        documents,
         crds,
         manifest: rendered.manifest,
     })

@@ -9,7 +9,7 @@ use crate::dsf::state::{DesiredState, Release};
 use crate::history::{History, Status};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
 use crate::observe::{self, Histories, Recorded, Target, Unread, Verify};
-use crate::plan::{self, Content, ObservedObject, Reason, Remnant, Wanted};
+use crate::plan::{self, Content, ObservedObject, Reason, Remnant, ServerAnswer, Wanted};
 
 /// What the looks at the releases of a run share.
 pub(super) struct Observer<'a> {
@@ -43,7 +43,8 @@ impl Observer<'_> {
             drafts.push(rendered.map(|rendered| self.draft(&release.key, rendered?, &mut targets)));
         }
         let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
-        let mut seen = observe::objects(reader, discovery, targets, self.verify).await.into_iter();
+        let seen = observe::objects(reader, discovery, targets, self.verify).await;
+        let mut seen = observe::look_around(reader, discovery, seen).await.into_iter();
 
         let mut wanted = Vec::new();
         let mut recorded = Vec::new();
@@ -104,14 +105,21 @@ impl Observer<'_> {
         // All of them are taken before any error ends this: the next release's come after.
         let objects: Vec<_> = seen.by_ref().take(objects).collect();
         let crds: Vec<_> = seen.by_ref().take(crds).collect();
-        let objects = objects.into_iter().map(|object| object.map(|object| self.arrivals.wait_for(object)));
+        let objects = objects.into_iter().enumerate().map(|(at, object)| {
+            let mut object = self.arrivals.wait_for(object?);
+            if matches!(object.answer, ServerAnswer::Refused { .. }) {
+                object.around.place = rendered.place(at);
+            }
+            Ok(object)
+        });
+        let objects = objects.collect::<Result<_, _>>().map_err(unreadable)?;
         Ok(Content {
             chart: rendered.chart,
             config: rendered.config,
             manifest: rendered.manifest,
             notes: rendered.notes,
             hooks: rendered.hooks,
-            objects: objects.collect::<Result<_, _>>().map_err(unreadable)?,
+            objects,
             crds: crds.into_iter().collect::<Result<_, _>>().map_err(unreadable)?,
         })
     }

@@ -4,8 +4,10 @@
 //! of Secrets are masked before anything for display is made, so that no text from here can show one. Knows no
 //! client and no release.
 
+mod claim;
 mod compare;
 mod fieldset;
+mod ignored;
 mod immutable;
 mod managed;
 mod mask;
@@ -17,8 +19,10 @@ mod text;
 
 use serde_json::Value as Json;
 
+pub use claim::claim_patch;
 pub use compare::FieldChange;
 pub use fieldset::FieldSet;
+pub use ignored::ignored_changes;
 pub use immutable::{Trial, Verdict, classify};
 pub use managed::{
     ForeignField, ManagedEntry, Operation, Owner, OwnershipGap, applied_fields, fold_patch, fold_updates,
@@ -27,6 +31,7 @@ pub use managed::{
 pub use mask::{Masker, sanitize_message};
 pub use path::{FieldPath, Step};
 pub use proof::{Doubt, Proof, prove_unchanged};
+pub use quantity::compare as compare_quantities;
 pub use refusal::{Cause, Problem, ServerError};
 pub use text::{Line, TextDiff};
 

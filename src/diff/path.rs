@@ -76,17 +76,34 @@ impl FieldPath {
         })
     }
 
+    /// Returns the field of a part of an object that stands at `root`.
+    pub(super) fn find_below<'a>(&self, root: &Self, part: &'a Json) -> Option<&'a Json> {
+        Self(self.0.strip_prefix(root.0.as_slice())?.to_vec()).find(part)
+    }
+
+    /// Puts a value at a field of an object, if what encloses the field is there.
+    pub fn set(&self, object: &mut Json, value: Json) {
+        let Some((last, way)) = self.0.split_last() else { return };
+        match (find_mut(object, way), last) {
+            (Some(Json::Object(members)), Step::Key(key)) => drop(members.insert(key.clone(), value)),
+            (Some(Json::Array(elements)), step) => {
+                let place = elements.iter().enumerate().position(|(at, element)| match step {
+                    Step::Index(index) => *index == at,
+                    step => step.fits(element),
+                });
+                match place {
+                    Some(at) => elements[at] = value,
+                    None => elements.push(value),
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Takes the field out of an object; elements behind it move up.
     pub fn remove(&self, object: &mut Json) {
         let Some((last, way)) = self.0.split_last() else { return };
-        let parent = way.iter().try_fold(object, |value, step| match step {
-            Step::Key(key) => value.get_mut(key),
-            Step::Index(index) => value.get_mut(index),
-            Step::Match(_) | Step::Value(_) => {
-                value.as_array_mut()?.iter_mut().find(|element| step.fits(element))
-            }
-        });
-        match (parent, last) {
+        match (find_mut(object, way), last) {
             (Some(Json::Object(members)), Step::Key(key)) => drop(members.remove(key)),
             (Some(Json::Array(elements)), Step::Index(index)) if *index < elements.len() => {
                 elements.remove(*index);
@@ -95,6 +112,16 @@ impl FieldPath {
             _ => {}
         }
     }
+}
+
+fn find_mut<'a>(object: &'a mut Json, way: &[Step]) -> Option<&'a mut Json> {
+    way.iter().try_fold(object, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+        Step::Match(_) | Step::Value(_) => {
+            value.as_array_mut()?.iter_mut().find(|element| step.fits(element))
+        }
+    })
 }
 
 impl Step {

@@ -43,6 +43,11 @@ pub(super) fn equal(a: &Json, b: &Json) -> bool {
     nano(a).is_some_and(|a| nano(b) == Some(a))
 }
 
+/// Returns the order of two quantities; nothing if one of them is none.
+pub fn compare(a: &str, b: &str) -> Option<std::cmp::Ordering> {
+    Some(parse(a)?.cmp(&parse(b)?))
+}
+
 /// Returns the quantity in billionths, the finest step Kubernetes keeps; nothing if it is none or out of range.
 fn parse(text: &str) -> Option<i128> {
     const BILLION: i128 = 1_000_000_000;

@@ -323,7 +323,7 @@ pub const KEYS: &[Key] = &[
     ours(App, "maxFailures", Leaf, NotYet, INT, "", "Scheduled runs hold a release whose same input failed so often."),
     helmsman(App, "protected", Leaf, Supported, BOOL, "false", "Allows no operation at all; the withheld change is shown."),
     ours(App, "force", Leaf, Supported, "true, false or a list of kinds", "false", "Lets decisions pass their guard: replace, reinstall, move, finish-uninstall, rollback-delete, prune-stateful."),
-    ours(App, "allowDataLoss", Leaf, NotYet, "list of KIND/NAME", "", "Objects that may lose their data."),
+    ours(App, "allowDataLoss", Leaf, Supported, "list of KIND/NAME", "", "Objects that may be deleted with the data, or the other objects, that go with them; `force` is needed as well."),
     ours(App, "onRemove", Leaf, Supported, "uninstall, orphan or ask", "uninstall", "What happens when this entry leaves the file; stored with the release."),
     ours(App, "adopt", Leaf, Supported, "never, unowned or any", "never", "Whether existing objects or releases that are not ours may be taken over."),
     ours(App, "createOnly", ListOf(Object), NotYet, "list of { kind, name }", "", "Objects that are made once and then left alone."),

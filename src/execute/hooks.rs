@@ -158,6 +158,9 @@ async fn remove(context: &Context<'_>, ready: &Ready, timeout: Duration) -> Resu
     let found =
         context.writer.reader().get(&ready.resource, namespace, &ready.key.name).await.map_err(failed)?;
     let Some(object) = found else { return Ok(()) };
+    if plan::loss::takes_its_claims(&object) {
+        return Ok(());
+    }
     if let Some(owner) = object["metadata"]["annotations"][RELEASE_NAME_ANNOTATION].as_str() {
         return Err(StepError::NotReady {
             what: ready.key.to_string(),

@@ -9,6 +9,7 @@ mod event;
 mod hooks;
 mod objects;
 mod records;
+mod replace;
 mod uninstall;
 mod wait;
 

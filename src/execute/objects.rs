@@ -1,4 +1,4 @@
-//! Applying, replacing and removing single objects.
+//! Applying and removing single objects.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::event::{Event, Phase};
-use super::{Context, StepError};
+use super::{Context, StepError, replace};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::diff;
 use crate::model::{FIELD_MANAGER, ObjectKey, ReleaseKey};
-use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold, Permit};
+use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold};
 
 /// Between two looks at an object that is going away.
 const GONE_POLL: Duration = Duration::from_millis(150);
@@ -33,19 +33,19 @@ pub(super) async fn apply(
             }
             update(context, release, &resource, step, uid).await
         }
-        ApplyMode::Replace { uid, permit, dependents } => {
+        ApplyMode::Replace(planned) => {
             context.emit(Event::Entered {
                 key: release.clone(),
                 phase: Phase::Replacing { object: step.key.to_string() },
             });
-            replace(context, release, &resource, step, (uid, permit, *dependents), timeout).await
+            replace::replace(context, release, &resource, step, planned, timeout).await
         }
     }
 }
 
 /// Applies an object that must not exist yet. A resource version that no object can have any more makes the server
 /// create a missing object and refuse an existing one (measured on Kubernetes 1.36), so that nobody is overwritten.
-async fn create(
+pub(super) async fn create(
     context: &Context<'_>,
     release: &ReleaseKey,
     resource: &Resource,
@@ -128,7 +128,8 @@ async fn fold_ownership(
             return Err(moved());
         }
         // A stale resource version is a 409; a JSON patch `test` would be a 422, which means something else.
-        let Some(patch) = diff::fold_patch(&live, FIELD_MANAGER, &[FIELD_MANAGER]) else { return Ok(()) };
+        let patch = diff::claim_patch(&live, FIELD_MANAGER, &[FIELD_MANAGER], &fold.claims);
+        let Some(patch) = patch else { return Ok(()) };
         match context.writer.json_patch(resource, namespace, &key.name, &patch).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_status(409) => {}
@@ -136,27 +137,6 @@ async fn fold_ownership(
         }
     }
     Err(moved())
-}
-
-/// Deletes an object and creates it again. There is no way here without a permit for this very object.
-async fn replace(
-    context: &Context<'_>,
-    release: &ReleaseKey,
-    resource: &Resource,
-    step: &Apply,
-    (uid, permit, dependents): (&str, &Permit, Dependents),
-    timeout: Duration,
-) -> Result<(), StepError> {
-    if permit.release() != release || permit.object() != &step.key {
-        return Err(StepError::Stale { what: format!("the permit for {} is for another object", step.key) });
-    }
-    let propagation = match dependents {
-        Dependents::Background => Propagation::Background,
-        Dependents::Orphan => Propagation::Orphan,
-    };
-    remove(context, resource, &step.key, uid, propagation).await?;
-    wait_gone(context, resource, &step.key, uid, timeout, Interruptible::No).await?;
-    create(context, release, resource, step).await
 }
 
 /// Removes an object that a release no longer has. One that is gone, or was created again by somebody else, is
@@ -176,10 +156,24 @@ pub(super) async fn prune(
         Err(StepError::Api(crate::cluster::ApiError::UnknownKind { .. })) => return Ok(()),
         Err(error) => return Err(error),
     };
-    remove(context, &resource, &step.key, &step.uid, Propagation::Background).await
+    let permitted = step.permit.as_ref().is_some_and(|permit| {
+        permit.covers_data() && permit.release() == release && permit.object() == &step.key
+    });
+    if !step.lost.is_empty() && !permitted {
+        return Err(StepError::Stale { what: format!("the permit for {} is for another object", step.key) });
+    }
+    remove(context, &resource, &step.key, &step.uid, propagation(step.dependents)).await
 }
 
-async fn remove(
+/// Returns what the server is told about dependents: always something, since its own default differs by kind.
+pub(super) fn propagation(dependents: Dependents) -> Propagation {
+    match dependents {
+        Dependents::Background => Propagation::Background,
+        Dependents::Orphan => Propagation::Orphan,
+    }
+}
+
+pub(super) async fn remove(
     context: &Context<'_>,
     resource: &Resource,
     key: &ObjectKey,

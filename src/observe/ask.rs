@@ -42,7 +42,7 @@ pub(super) async fn interpret(
         let verdict = diff::classify(&error, &trial);
         match verdict {
             Verdict::NeedsFreshName { .. } if trial.fresh_name.is_none() => {
-                let (name, probe) = probe(body, &key.name);
+                let (name, probe) = probe(body, live, &key.name);
                 let options = ApplyOptions { force: false, ..FORCED };
                 let asked = reader.dry_run_apply(resource, namespace, &name, &probe, options).await;
                 trial.fresh_name = Some(status_of(asked));
@@ -68,12 +68,33 @@ fn status_of(asked: Result<Answer, ApiError>) -> u16 {
     }
 }
 
-/// Returns the object under a name that no object has.
-fn probe(body: &Json, name: &str) -> (String, Json) {
+/// Returns the object under a name that no object has, without what the live one occupies.
+pub(super) fn probe(body: &Json, live: Option<&Json>, name: &str) -> (String, Json) {
     // 63 characters is the shortest limit that kinds put on names.
     let short: String = name.chars().take(46).collect();
     let name = format!("{}-statectl-probe", short.trim_end_matches(['-', '.']));
     let mut body = body.clone();
     body["metadata"]["name"] = Json::from(name.as_str());
+    if body["kind"] == "Service" {
+        let live = live.and_then(|live| live.get("spec"));
+        for key in ["clusterIP", "clusterIPs", "healthCheckNodePort"] {
+            free(&mut body["spec"], live.filter(|spec| spec["clusterIP"] != "None"), key);
+        }
+        for port in body["spec"]["ports"].as_array_mut().into_iter().flatten() {
+            let ports = live.and_then(|spec| spec["ports"].as_array()).into_iter().flatten();
+            for taken in ports {
+                free(port, Some(taken), "nodePort");
+            }
+        }
+    }
     (name, body)
+}
+
+/// Takes a member out that the live object has with the same value.
+fn free(members: &mut Json, live: Option<&Json>, key: &str) {
+    if let (Some(members), Some(taken)) = (members.as_object_mut(), live.and_then(|live| live.get(key)))
+        && members.get(key) == Some(taken)
+    {
+        members.remove(key);
+    }
 }

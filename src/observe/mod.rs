@@ -3,8 +3,10 @@
 //! What could not be read is never taken for absent: every function here fails, or says so in its result.
 
 mod ask;
+mod losses;
 mod objects;
 mod records;
+mod remedies;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +14,7 @@ use futures::StreamExt as _;
 
 pub use objects::{Recorded, Target, Unread, objects, remnants};
 pub use records::{Histories, context_releases, histories};
+pub use remedies::look_around;
 
 use crate::cluster::{ApiError, Connection, Discovery, ListOptions, Reader, Resource};
 use crate::model::ClusterIdentity;

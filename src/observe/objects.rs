@@ -9,11 +9,11 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use serde_json::Value as Json;
 
-use super::{SIDE_BY_SIDE, Verify, ask};
+use super::{SIDE_BY_SIDE, Verify, ask, losses};
 use crate::cluster::{ApiError, Discovery, ListOptions, Reader, Resource};
 use crate::diff::{self, Proof, Verdict};
 use crate::model::{FIELD_MANAGER, GroupVersionKind, MANAGED_BY_HELM, MANAGED_BY_LABEL, ObjectKey};
-use crate::plan::{ObservedObject, Remnant, ServerAnswer};
+use crate::plan::{Around, ObservedObject, Remnant, ServerAnswer};
 
 /// From how many objects of a kind and namespace on one LIST is cheaper than a GET for each.
 const LIST_FROM: usize = 2;
@@ -51,7 +51,10 @@ pub async fn objects(
         let Target { key, body, arrives } = target;
         if let Some(arrives) = arrives {
             let answer = ServerAnswer::Later { arrives };
-            seen.push((index, Ok(ObservedObject { key, body, live: None, answer })));
+            seen.push((
+                index,
+                Ok(ObservedObject { key, body, live: None, answer, around: Around::default() }),
+            ));
             continue;
         }
         let place = (key.gvk.clone(), key.namespace.clone());
@@ -78,10 +81,8 @@ async fn look_at(
             let message = error.to_string();
             let unknown = targets.into_iter().map(|(index, Target { key, body, .. })| {
                 let verdict = Verdict::Other { message: message.clone() };
-                (
-                    index,
-                    Ok(ObservedObject { key, body, live: None, answer: ServerAnswer::Refused { verdict } }),
-                )
+                let (answer, around) = (ServerAnswer::Refused { verdict }, Around::default());
+                (index, Ok(ObservedObject { key, body, live: None, answer, around }))
             });
             return unknown.collect();
         }
@@ -197,7 +198,7 @@ async fn look(
             (live, answer)
         }
     };
-    Ok(ObservedObject { key, body, live, answer })
+    Ok(ObservedObject { key, body, live, answer, around: Around::default() })
 }
 
 fn proof(body: &Json, live: &Json, verify: Verify) -> Option<Proof> {
@@ -250,14 +251,22 @@ pub async fn remnants(
             .map(|(key, keep_in_manifest)| {
                 let place = (key.gvk.clone(), key.namespace.clone());
                 match found.get(&place).and_then(|names| names.get(&key.name)) {
-                    Some(Ok(live)) => Ok(Remnant { live: live.clone(), keep_in_manifest, key }),
+                    Some(Ok(live)) => {
+                        Ok(Remnant { live: live.clone(), keep_in_manifest, key, lost: Ok(Vec::new()) })
+                    }
                     Some(Err(error)) => Err((key, Arc::clone(error))),
-                    None => Ok(Remnant { live: None, keep_in_manifest, key }),
+                    None => Ok(Remnant { live: None, keep_in_manifest, key, lost: Ok(Vec::new()) }),
                 }
             })
             .collect()
     };
-    releases.into_iter().map(release).collect()
+    let mut remnants: Vec<Result<Vec<Remnant>, Unread>> = releases.into_iter().map(release).collect();
+    for remnant in remnants.iter_mut().flatten().flatten() {
+        if let Some(live) = &remnant.live {
+            remnant.lost = losses::of(reader, discovery, &remnant.key, live).await;
+        }
+    }
+    remnants
 }
 
 type Names = BTreeMap<String, Result<Option<Json>, Arc<ApiError>>>;

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::steps::{ApplyMode, Deploy, Uninstall, Work};
+use super::guard::Permit;
+use super::input::Probe;
+use super::steps::{ApplyMode, Delete, Dependents, Deploy, Replace, Uninstall, Work};
 use super::{Action, ObjectAction, Plan, ReleasePlan};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -165,18 +167,12 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
         match &step.mode {
             ApplyMode::Create | ApplyMode::Either | ApplyMode::Unchanged => {}
             ApplyMode::Update { uid, .. } => has_uid(&step.key, uid, findings),
-            ApplyMode::Replace { uid, permit, .. } => {
+            ApplyMode::Replace(replace) => {
                 permits += 1;
-                has_uid(&step.key, uid, findings);
-                if permit.release() != &release.key || permit.object() != &step.key {
-                    findings.push(format!("{} is replaced with the permit of another object", step.key));
-                }
-                if PRECIOUS.contains(&step.key.gvk.kind.as_str()) && is_core(&step.key) {
-                    findings.push(format!("{} is replaced, although data would go with it", step.key));
-                }
                 if shown != Some(ObjectAction::Replace) {
                     findings.push(format!("{} is replaced, and the plan does not show it", step.key));
                 }
+                check_replace(release, &step.key, replace, findings);
             }
         }
     }
@@ -191,12 +187,83 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
         }
     }
     for step in &deploy.prunes {
-        has_uid(&step.key, &step.uid, findings);
         if applied.contains(&step.key) {
             findings.push(format!("{} is applied and removed", step.key));
         }
-        removal_is_shown(release, &step.key, findings);
+        check_delete(release, step, findings);
     }
+}
+
+/// What is deleted to be created again: permitted, taken back by the server, its dependents treated as their kind bears.
+fn check_replace(release: &ReleasePlan, key: &ObjectKey, replace: &Replace, findings: &mut Vec<String>) {
+    has_uid(key, &replace.uid, findings);
+    let permit = &replace.permit;
+    if permit.release() != &release.key || permit.object() != key {
+        findings.push(format!("{key} is replaced with the permit of another object"));
+    }
+    if (is_precious(key) || !replace.lost.is_empty()) && !permit.covers_data() {
+        findings.push(format!("{key} is replaced, although data would go with it"));
+    }
+    if !replace.lost.is_empty() && !says(release, key, "data-goes") {
+        findings.push(format!("data goes with {key}, and the plan does not say so"));
+    }
+    match &replace.probe {
+        Probe::Accepted => {}
+        Probe::Refused { .. } => findings.push(format!("{key} is replaced, and could not be created again")),
+        Probe::Untold { .. } if is_precious(key) || !says(release, key, "unverified") => {
+            findings.push(format!("{key} is replaced, and nobody knows whether it could be created again"));
+        }
+        Probe::Untold { .. } => {}
+    }
+    let orphans = replace.dependents == Dependents::Orphan;
+    if orphans && key.gvk.kind != "StatefulSet" {
+        findings.push(format!("{key} is replaced and leaves what it made behind"));
+    }
+    if replace.replace_pods && !orphans {
+        findings.push(format!("pods of {key} are replaced, although they go with it"));
+    }
+    for grow in &replace.grow {
+        has_uid(&grow.claim, &grow.uid, findings);
+        if grow.claim.gvk.kind != "PersistentVolumeClaim" || grow.from == grow.to {
+            findings.push(format!("{} is grown, and is no claim that grows", grow.claim));
+        }
+        if !says(release, key, "claims-grow") {
+            findings.push(format!("{} is grown, and the plan does not say so", grow.claim));
+        }
+    }
+}
+
+fn check_delete(release: &ReleasePlan, step: &Delete, findings: &mut Vec<String>) {
+    let key = &step.key;
+    has_uid(key, &step.uid, findings);
+    let shown =
+        release.objects.iter().any(|object| object.key == *key && object.action == ObjectAction::Delete);
+    if !shown {
+        findings.push(format!("{key} is removed, and the plan does not show it"));
+    }
+    if step.dependents != Dependents::Background {
+        findings.push(format!("{key} is removed and leaves what it made behind"));
+    }
+    let permit = step.permit.as_ref();
+    if permit.is_some_and(|permit| permit.release() != &release.key || permit.object() != key) {
+        findings.push(format!("{key} is removed with the permit of another object"));
+    }
+    if (is_precious(key) || !step.lost.is_empty()) && !permit.is_some_and(Permit::covers_data) {
+        findings.push(format!("{key} is removed, although data would go with it"));
+    }
+    if !step.lost.is_empty() && !says(release, key, "data-goes") {
+        findings.push(format!("data goes with {key}, and the plan does not say so"));
+    }
+}
+
+/// Tells whether the plan gives a reason with this code for an object.
+fn says(release: &ReleasePlan, key: &ObjectKey, code: &str) -> bool {
+    let object = release.objects.iter().find(|object| object.key == *key);
+    object.is_some_and(|object| object.reasons.iter().any(|reason| reason.code() == code))
+}
+
+fn is_precious(key: &ObjectKey) -> bool {
+    PRECIOUS.contains(&key.gvk.kind.as_str()) && is_core(key)
 }
 
 fn check_uninstall(release: &ReleasePlan, uninstall: &Uninstall, findings: &mut Vec<String>) {
@@ -204,23 +271,11 @@ fn check_uninstall(release: &ReleasePlan, uninstall: &Uninstall, findings: &mut 
         findings.push("the removal is that of another release".to_owned());
     }
     for step in &uninstall.deletes {
-        has_uid(&step.key, &step.uid, findings);
-        removal_is_shown(release, &step.key, findings);
+        check_delete(release, step, findings);
     }
     let foreign = uninstall.records.iter().find(|record| record.key() != release.key);
     if let Some(record) = foreign {
         findings.push(format!("the record {} of another release is removed", record.object));
-    }
-}
-
-fn removal_is_shown(release: &ReleasePlan, key: &ObjectKey, findings: &mut Vec<String>) {
-    let shown =
-        release.objects.iter().any(|object| object.key == *key && object.action == ObjectAction::Delete);
-    if !shown {
-        findings.push(format!("{key} is removed, and the plan does not show it"));
-    }
-    if PRECIOUS.contains(&key.gvk.kind.as_str()) && is_core(key) {
-        findings.push(format!("{key} is removed, although data would go with it"));
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{self, Manifests};
+use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
 use super::leave;
@@ -16,7 +17,7 @@ use super::records;
 use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
-use crate::dsf::state::{Adopt, Crds, ForceKind, NeedWhen};
+use crate::dsf::state::{Adopt, Crds, NeedWhen};
 use crate::history::{History, Record, Status};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -34,6 +35,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     moves::block_lookalikes(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     let (batches, notes) = batches(input, &releases);
+    let notes = notes.into_iter().chain(input.wanted.iter().flat_map(guard::unmatched_entries));
     Plan {
         cluster: input.cluster.clone(),
         context: input.context.clone(),
@@ -167,8 +169,7 @@ impl<'a> Draft<'a> {
         let Some(wanted) = self.wanted else { return self.nothing(Reason::Disabled) };
         let owner = judge::Owner {
             release: self.key.clone(),
-            app: wanted.release.app.clone(),
-            forced: wanted.release.force.contains(&ForceKind::Replace),
+            keys: Keys::of(&wanted.release),
             adopt: wanted.release.adopt,
             moved_from: wanted.moved_from.as_ref().map(|moved| moved.key.clone()),
         };
@@ -205,7 +206,7 @@ impl<'a> Draft<'a> {
             .collect();
         let remnants = match &wanted.remnants {
             Ok(remnants) => {
-                remnants.iter().map(|remnant| judge::remnant(remnant, &self.key)).collect::<Vec<_>>()
+                remnants.iter().map(|remnant| judge::remnant(remnant, &owner.keys)).collect::<Vec<_>>()
             }
             Err(reason) => return self.blocked(vec![reason.clone()]),
         };
@@ -214,7 +215,7 @@ impl<'a> Draft<'a> {
             Err(reasons) => return self.blocked(reasons),
         };
         let remnants: Vec<Judged> = remnants.into_iter().chain(left_behind).collect();
-        let permits = Permits::of(objects.iter().filter_map(judge::permit_of));
+        let permits = Permits::of(crds.iter().chain(&objects).filter_map(judge::permit_of));
         let judged = || crds.iter().chain(&objects).chain(&remnants);
         let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         let warnings: Vec<String> = judged().flat_map(|judged| judged.warnings.iter().cloned()).collect();
@@ -302,7 +303,8 @@ impl<'a> Draft<'a> {
             Err(unreadable) => return self.blocked(vec![unreadable.clone()]),
         };
         let Some(latest) = history.latest() else { return self.nothing(Reason::Disabled) };
-        let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &self.key)).collect();
+        let keys = self.wanted.map_or_else(|| Keys::none(&self.key), |wanted| Keys::of(&wanted.release));
+        let mut judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &keys)).collect();
         let refusals: Vec<Reason> =
             judged.iter().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         if !refusals.is_empty() {
@@ -314,7 +316,7 @@ impl<'a> Draft<'a> {
             key: self.key.clone(),
             latest: latest.clone(),
             records: history.records().to_vec(),
-            deletes: judged.iter().filter_map(|judged| judged.delete.clone()).collect(),
+            deletes: judged.iter_mut().filter_map(|judged| judged.delete.take()).collect(),
             run_hooks: self.wanted.is_none_or(|wanted| !wanted.release.no_hooks),
             timeout: self.wanted.map_or(records::DEFAULT_TIMEOUT, |wanted| wanted.release.timeout),
         };

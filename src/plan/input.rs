@@ -3,10 +3,12 @@
 //! The observed part may be old by the time it is used: whatever is decided here carries preconditions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
+use super::loss::Lost;
 use super::reason::Reason;
 use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
@@ -140,6 +142,82 @@ pub struct ObservedObject {
     pub live: Option<Json>,
     /// What the server would make of it.
     pub answer: ServerAnswer,
+    /// What was looked at besides.
+    pub around: Around,
+}
+
+/// What was looked at besides the object itself, because the server refuses it or because something may go with it.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// What the server says to the creation of the same object under a fresh name.
+    pub probe: Option<Probe>,
+    /// What would go with the object, besides what it tells itself; the reason where that could not be read.
+    pub lost: Result<Vec<Lost>, String>,
+    /// The claims that a StatefulSet made.
+    pub claims: Vec<SetClaim>,
+    /// The object as it would be stored if it were replaced by a PUT of the desired one.
+    pub replaced: Option<Json>,
+    /// Fields that the manifest no longer sets and that keep their value, because they cannot change.
+    pub kept: Vec<String>,
+    /// Where the object was rendered.
+    pub place: Option<Place>,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        let (probe, replaced, place) = (None, None, None);
+        Self { probe, lost: Ok(Vec::new()), claims: Vec::new(), replaced, kept: Vec::new(), place }
+    }
+}
+
+/// The server's answer to a dry run that creates an object under a fresh name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It would be created.
+    Accepted,
+    /// The server cannot be asked.
+    Untold {
+        /// Why.
+        why: String,
+    },
+    /// It would be refused.
+    Refused {
+        /// The server's words.
+        message: String,
+    },
+}
+
+/// A claim that a StatefulSet made from one of its templates.
+#[derive(Clone, Debug)]
+pub struct SetClaim {
+    /// The claim.
+    pub key: ObjectKey,
+    /// Its uid.
+    pub uid: String,
+    /// The size that it asks for.
+    pub size: String,
+    /// How it would grow; nothing if it need not.
+    pub growth: Option<Growth>,
+}
+
+/// The growth of a claim.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    /// The size that the template asks for.
+    pub to: String,
+    /// Why the server would refuse it.
+    pub refused: Option<String>,
+}
+
+/// Where an object was rendered.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The template, such as `web/templates/service.yaml`.
+    pub file: String,
+    /// The rendered document.
+    pub text: Arc<str>,
+    /// The template itself; empty where it is not known.
+    pub template: Arc<str>,
 }
 
 /// The server's answer to a dry run of a server-side apply.
@@ -183,4 +261,6 @@ pub struct Remnant {
     pub live: Option<Json>,
     /// Whether the recorded manifest says that it stays.
     pub keep_in_manifest: bool,
+    /// What would go with it, besides what it tells itself; the reason where that could not be read.
+    pub lost: Result<Vec<Lost>, String>,
 }

@@ -4,8 +4,9 @@
 //! printing, and has an answer for every release: one that cannot be planned is [`Action::Blocked`] and hides
 //! none of the others. The same input gives the same plan, byte for byte.
 //!
-//! Reading order: `input` (what may be known), `decide` (a release), `judge` (an object), `guard` (what may
-//! lose data), `order` (batches), `steps` (what execution does), `check` (is the plan sound?).
+//! Reading order: `input` (what may be known), `decide` (a release), `judge` (an object), `refused` (one that the
+//! server refuses), `leftover` (fields that nobody sends any more), `guard` and `loss` (what may lose data), `order`
+//! (batches), `steps` (what execution does), `check` (is the plan sound?).
 
 pub mod body;
 pub mod check;
@@ -15,11 +16,16 @@ mod guard;
 mod input;
 mod judge;
 mod leave;
+mod leftover;
+pub mod loss;
 mod moves;
 pub mod order;
+mod place;
 mod reason;
 mod records;
+mod refused;
 mod steps;
+mod unproven;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -29,12 +35,15 @@ use serde::Serialize;
 pub use decide::plan;
 pub use guard::Permit;
 pub use input::{
-    Content, MovedFrom, ObservedNamespace, ObservedObject, Operation, PlanInput, Remnant, ServerAnswer,
-    Stray, Wanted,
+    Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, Operation, Place, PlanInput,
+    Probe, Remnant, ServerAnswer, SetClaim, Stray, Wanted,
 };
-pub use reason::{Reason, RefusalKind};
+pub use loss::Lost;
+pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
-pub use steps::{Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Uninstall, Work};
+pub use steps::{
+    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Uninstall, Work,
+};
 
 use crate::diff::ObjectDiff;
 use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};

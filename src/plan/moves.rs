@@ -4,6 +4,7 @@
 //! name, or are the same release in another namespace, carrying that out would take away what should only be renamed.
 
 use super::decide::{operation_under_way, unreadable_newest};
+use super::guard::Keys;
 use super::input::{PlanInput, Wanted};
 use super::judge::{self, Judged};
 use super::reason::Reason;
@@ -45,8 +46,10 @@ pub(super) fn left_behind(input: &PlanInput, wanted: &Wanted) -> Result<Vec<Judg
             return Err(vec![Reason::NobodysRelease { context, app }]);
         }
     }
+    // The keys of the new name are none for what only the old one has: its data stays.
+    let keys = Keys::none(&moved.key);
     let remnants = moved.remnants.as_ref().map_err(|reason| vec![reason.clone()])?;
-    let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &moved.key)).collect();
+    let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &keys)).collect();
     let deleted: Vec<String> = judged
         .iter()
         .filter(|judged| judged.delete.is_some())

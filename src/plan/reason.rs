@@ -3,13 +3,39 @@
 //! A reason is data with a stable code; its sentence is made here and nowhere else. Values of Secrets are
 //! masked before they get here.
 
-use std::fmt;
+mod text;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::loss::Lost;
 use crate::model::{ObjectKey, ReleaseKey};
-use crate::text::plural;
+
+/// Data, or other objects, that would go with an object, and the keys that are missing for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataAtRisk {
+    /// The object.
+    pub object: ObjectKey,
+    /// What would go.
+    pub lost: Vec<Lost>,
+    /// The entry of the release; nothing for one that left the file.
+    pub app: Option<String>,
+    /// The kind of `force` that is missing.
+    pub force: Option<&'static str>,
+    /// The entry of `allowDataLoss` that is missing.
+    pub entry: Option<String>,
+}
+
+impl DataAtRisk {
+    /// Returns the lines to write, where there is an entry to write them in.
+    fn remedy(&self) -> Option<String> {
+        let app = self.app.as_ref()?;
+        let force = self.force.map(|kind| format!("`force = [\"{kind}\"]`"));
+        let entry = self.entry.as_ref().map(|entry| format!("`allowDataLoss = [\"{entry}\"]`"));
+        let lines: Vec<String> = force.into_iter().chain(entry).collect();
+        Some(format!("if that is meant, write {} in [apps.{app}]", lines.join(" and ")))
+    }
+}
 
 /// A reason for a decision. Every decision has at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +90,24 @@ pub enum Reason {
     /// The object is not there any more.
     AlreadyGone,
     /// The server refuses to change a field of the object.
-    /// `app` is nothing where no `force` helps.
-    Immutable { object: ObjectKey, field: String, from: String, to: String, app: Option<String> },
+    /// `app` is nothing where `force` alone does not help; `stays` if pods and claims would outlive it.
+    Immutable { object: ObjectKey, field: String, from: String, to: String, app: Option<String>, stays: bool },
     /// As [`Reason::Immutable`], and the release says `force`.
-    ReplaceForced { object: ObjectKey, field: String },
-    /// The object holds data or other objects: it is never deleted to be created again.
-    NeverReplaced { object: ObjectKey },
+    ReplaceForced { object: ObjectKey, field: String, stays: bool },
+    /// Data, or other objects, would go with the object, and not both keys say that they may.
+    DataWouldGo(DataAtRisk),
+    /// Data, or other objects, go with the object, as both keys say.
+    DataGoes { object: ObjectKey, lost: Vec<Lost> },
+    /// Claims that a StatefulSet made are grown before it is re-created.
+    ClaimsGrow { object: ObjectKey, claims: Vec<String> },
+    /// Pods that lack a new volume are replaced one by one.
+    PodsReplaced { object: ObjectKey, claims: Vec<String> },
+    /// A field that the manifest no longer sets, and that cannot change, keeps its value.
+    FieldKept { object: ObjectKey, fields: Vec<String> },
+    /// Fields that nobody sends any more are removed first.
+    LeftoversGo { fields: Vec<String> },
+    /// The server accepts the change of these fields and does not make it.
+    NoEffect { object: ObjectKey, fields: Vec<String> },
     /// The server would refuse the object.
     RefusedByServer { object: ObjectKey, kind: RefusalKind, message: String },
     /// The object cannot be checked before something else exists.
@@ -101,9 +139,7 @@ pub enum Reason {
     /// A definition of the `crds` folder exists; Helm leaves it alone.
     CrdExists,
     /// An object that the release no longer has holds data, or other objects, and stays.
-    DataKept { object: ObjectKey },
-    /// Replacing the StatefulSet would delete its claims.
-    ClaimsWouldGo { object: String },
+    DataKept(DataAtRisk),
     /// The object is being deleted: nothing applied to it would last.
     BeingDeleted { object: ObjectKey },
     /// Another release of the same run applies the object, or this one does so twice.
@@ -180,7 +216,13 @@ impl Reason {
             Reason::AlreadyGone => "already-gone",
             Reason::Immutable { .. } => "immutable",
             Reason::ReplaceForced { .. } => "replace-forced",
-            Reason::NeverReplaced { .. } => "never-replaced",
+            Reason::DataWouldGo(_) => "data-would-go",
+            Reason::DataGoes { .. } => "data-goes",
+            Reason::ClaimsGrow { .. } => "claims-grow",
+            Reason::PodsReplaced { .. } => "pods-replaced",
+            Reason::FieldKept { .. } => "field-kept",
+            Reason::LeftoversGo { .. } => "leftovers-go",
+            Reason::NoEffect { .. } => "no-effect",
             Reason::RefusedByServer { kind, .. } => match kind {
                 RefusalKind::Invalid => "invalid",
                 RefusalKind::Denied => "denied",
@@ -203,8 +245,7 @@ impl Reason {
             Reason::CrdsChange => "crds-change",
             Reason::TooManyRemovals { .. } => "too-many-removals",
             Reason::CrdExists => "crd-exists",
-            Reason::DataKept { .. } => "data-kept",
-            Reason::ClaimsWouldGo { .. } => "claims-would-go",
+            Reason::DataKept(_) => "data-kept",
             Reason::BeingDeleted { .. } => "being-deleted",
             Reason::AppliedTwice { .. } => "applied-twice",
             Reason::EndedAndGone => "ended-and-gone",
@@ -228,8 +269,13 @@ impl Reason {
             | Reason::Drifted { object, .. }
             | Reason::Immutable { object, .. }
             | Reason::ReplaceForced { object, .. }
-            | Reason::NeverReplaced { object }
-            | Reason::DataKept { object }
+            | Reason::DataWouldGo(DataAtRisk { object, .. })
+            | Reason::DataKept(DataAtRisk { object, .. })
+            | Reason::DataGoes { object, .. }
+            | Reason::ClaimsGrow { object, .. }
+            | Reason::PodsReplaced { object, .. }
+            | Reason::FieldKept { object, .. }
+            | Reason::NoEffect { object, .. }
             | Reason::BeingDeleted { object }
             | Reason::AppliedTwice { object, .. }
             | Reason::RefusedByServer { object, .. }
@@ -272,7 +318,7 @@ impl Reason {
             | Reason::EndedAndGone
             | Reason::TooManyRemovals { .. }
             | Reason::CrdExists
-            | Reason::ClaimsWouldGo { .. }
+            | Reason::LeftoversGo { .. }
             | Reason::WaitsForBlocked { .. }
             | Reason::MovedFrom { .. }
             | Reason::MoveFromBusy { .. }
@@ -288,6 +334,10 @@ impl Reason {
     pub fn field(&self) -> Option<&str> {
         match self {
             Reason::Immutable { field, .. } | Reason::ReplaceForced { field, .. } => Some(field),
+            Reason::NoEffect { fields, .. } | Reason::FieldKept { fields, .. } => match fields.as_slice() {
+                [field] => Some(field),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -295,8 +345,15 @@ impl Reason {
     /// Returns the line or command that gets past this reason, where there is one.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            Reason::Immutable { app: Some(app), .. } => {
-                Some(format!("to delete and re-create it, write `force = true` in [apps.{app}]"))
+            Reason::Immutable { app: Some(app), stays: true, .. } => Some(format!(
+                "to re-create it around its pods and claims, write `force = [\"replace\"]` in [apps.{app}]"
+            )),
+            Reason::Immutable { app: Some(app), object, field, .. } => {
+                let force = format!("write `force = [\"replace\"]` in [apps.{app}]");
+                Some(match leave_out(object, field) {
+                    Some(field) => format!("leave {field} out, the server fills it in; or to delete and re-create it, {force}"),
+                    None => format!("to delete and re-create it, {force}"),
+                })
             }
             Reason::NobodysRelease { app, .. } => {
                 Some(format!("to take it over, write `adopt = \"unowned\"` in [apps.{app}]"))
@@ -322,8 +379,9 @@ impl Reason {
                 Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
             }
             Reason::AppliedTwice { .. } => Some("let one release have it, or give it another name".to_owned()),
-            Reason::ClaimsWouldGo { .. } => {
-                Some("set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first".to_owned())
+            Reason::DataWouldGo(risk) | Reason::DataKept(risk) => risk.remedy(),
+            Reason::NoEffect { .. } => {
+                Some("undo the change, or give the object another name".to_owned())
             }
             Reason::TooManyRemovals { .. } => {
                 Some("if they are all meant to go, add `--allow-prune`".to_owned())
@@ -337,157 +395,7 @@ impl Reason {
             Reason::AsksOnRemove { release } => Some(format!(
                 "to uninstall {release}, put its entry back with `enabled = false`; to keep it, put it back as it was"
             )),
-            Reason::NeverReplaced { .. } => {
-                Some("undo the change, or move the data to an object with another name".to_owned())
-            }
             _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Unchanged { objects: 1 } => f.write_str("1 object is as desired"),
-            Reason::Unchanged { objects } => write!(f, "all {objects} objects are as desired"),
-            Reason::NotInstalled => f.write_str("not installed yet"),
-            Reason::OnlyHistory { revision } => {
-                write!(f, "uninstalled, only its history up to revision {revision} is kept")
-            }
-            Reason::Disabled => f.write_str("disabled in the file, and not installed"),
-            Reason::DisabledInFile => f.write_str("`enabled = false` in the file"),
-            Reason::LeftFile { context } => {
-                write!(f, "belongs to context `{context}` and is no longer in the file")
-            }
-            Reason::DestroyAsked => f.write_str("destroy was asked for"),
-            Reason::Protected { by, withheld } => write!(f, "{by} is protected; withheld: {withheld}"),
-            Reason::ChartChanged { from, to } => write!(f, "chart changes from {from} to {to}"),
-            Reason::VersionChanged { from, to } => write!(f, "chart version {from} becomes {to}"),
-            Reason::ValuesChanged { keys } if keys.is_empty() => f.write_str("values change"),
-            Reason::ValuesChanged { keys } => write!(f, "values change: {}", list(keys)),
-            Reason::ManifestChanged { changed, added, removed } => {
-                write!(f, "manifest changes: {changed} changed, {added} added, {removed} removed")
-            }
-            Reason::HooksChanged => f.write_str("hooks change"),
-            Reason::LastFailed { revision, description } => {
-                write!(f, "revision {revision} failed: {}", first_line(description))
-            }
-            Reason::ObjectMissing { object } => write!(f, "{object} is missing in the cluster"),
-            Reason::Drifted { object, fields } => {
-                write!(f, "{object} was changed in the cluster: {}", list(fields))
-            }
-            Reason::Proven { fields } => write!(
-                f,
-                "as desired: {} of the live object have the value that would be applied, and no other field is \
-                 owned, so the server was not asked",
-                plural(*fields, "field"),
-            ),
-            Reason::Created => f.write_str("does not exist yet"),
-            Reason::Changed { fields } => write!(f, "changes {}", list(fields)),
-            Reason::FieldsTaken { manager, fields } => {
-                write!(f, "takes {} from field manager `{manager}`", list(fields))
-            }
-            Reason::OwnershipFolded { fields } if fields.is_empty() => {
-                f.write_str("takes over the field ownership that client-side Helm left")
-            }
-            Reason::OwnershipFolded { fields } => {
-                write!(
-                    f,
-                    "takes over the field ownership that client-side Helm left; goes with it: {}",
-                    list(fields)
-                )
-            }
-            Reason::LeftManifest => f.write_str("no longer in the chart's output"),
-            Reason::KeptByPolicy => f.write_str("stays: `helm.sh/resource-policy: keep`"),
-            Reason::AlreadyGone => f.write_str("is gone already"),
-            Reason::Immutable { object, field, from, to, .. } => {
-                write!(f, "{object}: field {field} is immutable: {from} → {to}")
-            }
-            Reason::ReplaceForced { object, field } => {
-                write!(f, "{object} is deleted and re-created (`force`), because field {field} is immutable")
-            }
-            Reason::NeverReplaced { object } => {
-                write!(f, "{object} is never deleted to be re-created: data would go with it")
-            }
-            Reason::RefusedByServer { object, message, .. } => {
-                write!(f, "{object} would be refused: {}", first_line(message))
-            }
-            Reason::KnownAfterApply { object, arrives } => {
-                write!(f, "{object} is checked when it is applied: {arrives} arrives in this run")
-            }
-            Reason::Unverified { object, message } => {
-                write!(f, "{object} could not be checked: {}", first_line(message))
-            }
-            Reason::Unreadable { what, message } => {
-                write!(f, "{what} cannot be read: {}", first_line(message))
-            }
-            Reason::NotRendered { message } => f.write_str(message.trim_end()),
-            Reason::Pending { revision, status, since } => {
-                write!(
-                    f,
-                    "revision {revision} is {status} since {since}: another operation is under way or was killed"
-                )
-            }
-            Reason::RecordUnreadable { record, message } => {
-                write!(f, "the newest record {record} cannot be read: {}", first_line(message))
-            }
-            Reason::OtherContext { owner, context } => {
-                write!(f, "belongs to context `{owner}`, not to `{context}`")
-            }
-            Reason::NobodysRelease { context, .. } => {
-                write!(f, "exists and does not carry the label of context `{context}`")
-            }
-            Reason::Adopted => f.write_str("exists without a label and is taken over (`adopt`)"),
-            Reason::NotOurs { object, owner } => write!(f, "{object} exists and belongs to {owner}"),
-            Reason::RemovalWithheld { message } => write!(f, "not removed: {message}"),
-            Reason::CrdsChange => f.write_str("custom resource definitions of the chart change"),
-            Reason::TooManyRemovals { count, limit } => {
-                write!(f, "{count} releases left the file, and one run removes at most {limit} (`maxPrune`)")
-            }
-            Reason::CrdExists => f.write_str("exists; definitions of the `crds` folder are never changed"),
-            Reason::DataKept { object } => {
-                write!(f, "{object} is no longer in the chart's output, and stays: data would go with it")
-            }
-            Reason::ClaimsWouldGo { object } => write!(
-                f,
-                "StatefulSet {object} cannot be deleted: its claims, and the data, would go with it \
-                 (persistentVolumeClaimRetentionPolicy.whenDeleted)"
-            ),
-            Reason::BeingDeleted { object } => write!(f, "{object} is being deleted, and not gone yet"),
-            Reason::AppliedTwice { object, by } => write!(f, "{object} is also applied by {by}"),
-            Reason::EndedAndGone => f.write_str("ended, and was removed by its own time to live"),
-            Reason::WaitsForBlocked { release } => write!(f, "waits for {release}, which is blocked"),
-            Reason::MovedFrom { from } => write!(f, "was {from} before, and takes over its objects"),
-            Reason::MoveFromBusy { from, why } => write!(f, "cannot take over from {from}: {why}"),
-            Reason::MoveDeletes { from, objects, .. } if objects.is_empty() => {
-                write!(f, "{from} is in another namespace: its objects would be made anew there")
-            }
-            Reason::MoveDeletes { from, objects, .. } => {
-                write!(f, "taking over from {from} would delete {}", list(objects))
-            }
-            Reason::LooksLikeMove { from, to, shared } => {
-                write!(f, "{to} would be installed and {from} uninstalled, and they look like one release")?;
-                match shared {
-                    Some(object) => write!(f, ": same chart, and both have {object}"),
-                    None => f.write_str(": same chart, same name"),
-                }
-            }
-            Reason::OnRemoveChanged => f.write_str("`onRemove` changes"),
-            Reason::OrphanedOnRemove => {
-                f.write_str("stays as it is and belongs to nobody from now on (`onRemove = \"orphan\"`)")
-            }
-            Reason::AsksOnRemove { release } => {
-                write!(f, "{release} left the file, and was applied with `onRemove = \"ask\"`")
-            }
-            Reason::OwnedByObject { object, owner } => {
-                write!(f, "{object} belongs to {owner}, which removes it or not")
-            }
-            Reason::NoTrace { object } => {
-                write!(
-                    f,
-                    "{object} carries the marks of the release, but no field of it was set by Helm or statectl"
-                )
-            }
         }
     }
 }
@@ -507,6 +415,12 @@ impl Serialize for Reason {
             map.serialize_entry("from", from)?;
             map.serialize_entry("to", to)?;
         }
+        match self {
+            Reason::DataWouldGo(DataAtRisk { lost, .. })
+            | Reason::DataKept(DataAtRisk { lost, .. })
+            | Reason::DataGoes { lost, .. } => map.serialize_entry("lost", lost)?,
+            _ => {}
+        }
         if let Some(remedy) = self.remedy() {
             map.serialize_entry("remedy", &remedy)?;
         }
@@ -514,15 +428,13 @@ impl Serialize for Reason {
     }
 }
 
-/// Names up to three items and counts the rest.
-fn list(items: &[String]) -> String {
-    let shown = items.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match items.len().saturating_sub(3) {
-        0 => shown,
-        rest => format!("{shown} and {rest} more"),
-    }
-}
-
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
+/// Returns the field if it is one that a manifest need not set, because the server fills it in.
+fn leave_out<'a>(object: &ObjectKey, field: &'a str) -> Option<&'a str> {
+    let filled = match object.gvk.kind.as_str() {
+        "Service" => ["spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies"]
+            .iter()
+            .any(|name| field.starts_with(name)),
+        _ => false,
+    };
+    filled.then_some(field)
 }

@@ -9,6 +9,9 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::guard::Permit;
+use super::input::Probe;
+use super::loss::Lost;
+use crate::diff::FieldPath;
 use crate::history::{self, Record};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -91,14 +94,39 @@ pub enum ApplyMode {
     /// It cannot be known whether it exists: what comes before it arrives in this run.
     Either,
     /// It is deleted and created again.
-    Replace {
-        /// The uid to delete.
-        uid: String,
-        /// The permission.
-        permit: Permit,
-        /// What happens to the dependents.
-        dependents: Dependents,
-    },
+    Replace(Box<Replace>),
+}
+
+/// A deletion that is followed by a creation.
+#[derive(Debug)]
+pub struct Replace {
+    /// The uid to delete.
+    pub uid: String,
+    /// The permission.
+    pub permit: Permit,
+    /// What happens to the dependents.
+    pub dependents: Dependents,
+    /// What the server said to the same object under a fresh name.
+    pub probe: Probe,
+    /// What goes with it.
+    pub lost: Vec<Lost>,
+    /// Claims that are grown before.
+    pub grow: Vec<Grow>,
+    /// Whether pods that outlive it are replaced one by one afterwards, because they lack a volume.
+    pub replace_pods: bool,
+}
+
+/// A claim that is grown.
+#[derive(Clone, Debug)]
+pub struct Grow {
+    /// The claim.
+    pub claim: ObjectKey,
+    /// The uid that must still be there.
+    pub uid: String,
+    /// The size that it asks for now.
+    pub from: String,
+    /// The size that it will ask for.
+    pub to: String,
 }
 
 /// A rewrite of field ownership: everything that client-side Helm owns becomes part of the apply entry.
@@ -107,6 +135,9 @@ pub struct Fold {
     /// The object as it was planned with, without what the server keeps for itself: the rewrite holds for an object
     /// that is still the same, whatever its status and resource version are by now.
     pub content: Json,
+    /// Fields that nobody owns and nobody sends any more: they become part of the apply entry too, so that the apply
+    /// that follows removes them.
+    pub claims: Vec<FieldPath>,
 }
 
 /// What happens to the dependents of a deleted object.
@@ -119,12 +150,18 @@ pub enum Dependents {
 }
 
 /// An object to remove.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Delete {
     /// The object.
     pub key: ObjectKey,
     /// The uid to delete.
     pub uid: String,
+    /// What happens to the dependents.
+    pub dependents: Dependents,
+    /// What goes with it.
+    pub lost: Vec<Lost>,
+    /// The permission; only what holds data needs one.
+    pub permit: Option<Permit>,
 }
 
 /// The end of an ownership: the release stays as it is and belongs to nobody.

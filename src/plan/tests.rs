@@ -97,7 +97,8 @@ fn observed(live: Option<Json>, answer: ServerAnswer) -> ObservedObject {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}),
         &key("web"),
     );
-    ObservedObject { key: object_key("ConfigMap"), body, live, answer }
+    let around = Around { probe: Some(Probe::Accepted), ..Around::default() };
+    ObservedObject { key: object_key("ConfigMap"), body, live, answer, around }
 }
 
 fn accepted(result: Json) -> ServerAnswer {
@@ -248,7 +249,7 @@ fn claims_never_go_with_their_set() {
     set["spec"] = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}});
     let mut case = Case::new(deployed(), vec![as_desired()]);
     case.remnants = vec![remnant("StatefulSet", Some(set))];
-    case.check("blocked", &["claims-would-go"]);
+    case.check("blocked", &["data-would-go"]);
 }
 
 #[test]
@@ -359,7 +360,139 @@ fn what_holds_data_is_never_replaced() {
     );
     claim.key = object_key("PersistentVolumeClaim");
     let case = Case { more: "force = true", ..Case::new(deployed(), vec![claim]) };
-    case.check("blocked", &["immutable", "never-replaced"]);
+    case.check("blocked", &["immutable", "data-would-go"]);
+}
+
+/// A claim whose change the server refuses, and one that the chart no longer has.
+fn claim_case(more: &'static str) -> Case {
+    let live = |name: &str| {
+        let mut claim = config_map("0", Some("web"));
+        claim["metadata"]["name"] = json!(name);
+        claim["spec"] = json!({"resources": {"requests": {"storage": "2Gi"}}});
+        claim
+    };
+    let mut changed = observed(
+        Some(live("a")),
+        ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["spec".to_owned()] } },
+    );
+    changed.key = object_key("PersistentVolumeClaim");
+    let mut gone = remnant("PersistentVolumeClaim", Some(live("old")));
+    gone.key.name = "old".to_owned();
+    Case { more, remnants: vec![gone], ..Case::new(deployed(), vec![changed]) }
+}
+
+#[test]
+fn data_goes_only_with_both_keys_and_is_named() {
+    claim_case("allowDataLoss = [\"PersistentVolumeClaim/a\"]")
+        .check("blocked", &["immutable", "data-would-go"]);
+    let plan = claim_case("force = true\nallowDataLoss = [\"PersistentVolumeClaim/a\", \"Namespace/x\"]")
+        .check("reinstall", &["replace-forced"]);
+    let objects = &plan.releases[0].objects;
+    assert_eq!((objects[0].action, objects[1].action), (ObjectAction::Replace, ObjectAction::Keep));
+    assert!(objects[0].reasons[1].to_string().ends_with("claim a (2Gi)"), "{:?}", objects[0].reasons);
+    let remedy = objects[1].reasons[0].remedy().unwrap();
+    assert!(remedy.contains("allowDataLoss = [\"PersistentVolumeClaim/old\"]"), "{remedy}");
+    assert_eq!(plan.notes, ["apps.web.allowDataLoss: `Namespace/x` names no object of shop/web"]);
+    let both = "force = true\nallowDataLoss = [\"PersistentVolumeClaim/a\", \"PersistentVolumeClaim/old\"]";
+    let plan = claim_case(both).check("reinstall", &["replace-forced", "manifest-changed"]);
+    assert_eq!(plan.releases[0].objects[1].action, ObjectAction::Delete);
+}
+
+#[test]
+fn what_cannot_be_counted_or_created_again_is_not_deleted() {
+    let both = "force = true\nallowDataLoss = [\"PersistentVolumeClaim/a\"]";
+    let with = |around: Around| {
+        let mut case = claim_case(both);
+        if let Some(Ok(content)) = &mut case.content {
+            content.objects[0].around = around;
+        }
+        case
+    };
+    let accepted = Some(Probe::Accepted);
+    with(Around { lost: Err("403".to_owned()), probe: accepted, ..Around::default() })
+        .check("blocked", &["unreadable"]);
+    with(Around::default()).check("blocked", &["invalid"]);
+    let refused = Some(Probe::Refused { message: "no".to_owned() });
+    with(Around { probe: refused, ..Around::default() }).check("blocked", &["invalid"]);
+    let untold = Some(Probe::Untold { why: "no".to_owned() });
+    with(Around { probe: untold, ..Around::default() }).check("blocked", &["invalid"]);
+}
+
+/// A StatefulSet whose `change` the server refuses.
+fn set_case(more: &'static str, change: fn(&mut Json), claims: Vec<SetClaim>) -> Case {
+    let mut live = config_map("0", Some("web"));
+    live["kind"] = json!("StatefulSet");
+    live["spec"] = json!({"selector": {"matchLabels": {"a": "1"}}, "serviceName": "s",
+        "template": {"metadata": {"labels": {"a": "1"}}, "spec": {"containers": [{"name": "c"}]}},
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}}]});
+    let mut desired = live.clone();
+    change(&mut desired);
+    let verdict = Verdict::Immutable { fields: vec!["spec.serviceName".to_owned()] };
+    let mut object = observed(Some(live), ServerAnswer::Refused { verdict });
+    object.key = ObjectKey { gvk: GroupVersionKind::new("apps/v1", "StatefulSet"), ..object_key("") };
+    object.body = desired;
+    object.around.claims = claims;
+    Case { more, ..Case::new(deployed(), vec![object]) }
+}
+
+fn growing(refused: Option<&str>) -> Vec<SetClaim> {
+    let growth = Growth { to: "2Gi".to_owned(), refused: refused.map(str::to_owned) };
+    let key = ObjectKey { name: "data-a-0".to_owned(), ..object_key("PersistentVolumeClaim") };
+    vec![SetClaim { key, uid: "claim-uid".to_owned(), size: "1Gi".to_owned(), growth: Some(growth) }]
+}
+
+#[test]
+fn a_set_is_re_created_around_its_pods_where_they_can_be_adopted() {
+    fn replaced(plan: &Plan) -> (&Replace, Vec<&'static str>) {
+        let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+        let ApplyMode::Replace(replace) = &work.applies[0].mode else { panic!("it is replaced") };
+        (replace, plan.releases[0].objects[0].reasons.iter().map(Reason::code).collect())
+    }
+    let service: fn(&mut Json) = |set| set["spec"]["serviceName"] = json!("t");
+    let plan = set_case("", service, Vec::new()).check("blocked", &["immutable"]);
+    let remedy = plan.releases[0].reasons[0].remedy().unwrap();
+    assert!(remedy.starts_with("to re-create it around its pods and claims"), "{remedy}");
+    let forced = "force = [\"replace\"]";
+    let plan = set_case(forced, service, growing(None)).check("reinstall", &["replace-forced"]);
+    let (replace, codes) = replaced(&plan);
+    assert_eq!((replace.dependents, replace.replace_pods), (Dependents::Orphan, false));
+    assert_eq!(codes, ["replace-forced", "claims-grow"]);
+    set_case(forced, service, growing(Some("no"))).check("blocked", &["invalid"]);
+    let mounted: fn(&mut Json) = |set| {
+        set["spec"]["volumeClaimTemplates"] =
+            json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "new"}}]);
+        set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = json!([{"name": "new"}]);
+    };
+    let plan = set_case(forced, mounted, Vec::new()).check("reinstall", &["replace-forced"]);
+    let (replace, codes) = replaced(&plan);
+    assert_eq!((replace.dependents, replace.replace_pods), (Dependents::Orphan, true));
+    assert_eq!(codes, ["replace-forced", "pods-replaced"]);
+    let selector: fn(&mut Json) = |set| set["spec"]["selector"] = json!({"matchLabels": {"a": "2"}});
+    let plan = set_case(forced, selector, growing(None)).check("reinstall", &["replace-forced"]);
+    let (replace, codes) = replaced(&plan);
+    assert_eq!((replace.dependents, replace.grow.len()), (Dependents::Background, 0));
+    assert_eq!(codes, ["replace-forced"]);
+}
+
+#[test]
+fn what_is_left_over_is_removed_and_nothing_is_replaced() {
+    let mut live = config_map("0", Some("web"));
+    live["kind"] = json!("Deployment");
+    live["spec"] = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}});
+    let mut replaced = live.clone();
+    replaced["spec"] = json!({"strategy": {"type": "Recreate"}});
+    let verdict = Verdict::Leftover { fields: vec!["spec.strategy.rollingUpdate".to_owned()] };
+    let mut object = observed(Some(live), ServerAnswer::Refused { verdict });
+    object.body["spec"] = json!({"strategy": {"type": "Recreate"}});
+    let unseen = observed(object.live.clone(), object.answer.clone());
+    Case::new(deployed(), vec![unseen]).check("blocked", &["leftover"]);
+    object.around.replaced = Some(replaced);
+    let plan = Case::new(deployed(), vec![object]).check("upgrade", &["drifted"]);
+    let codes: Vec<&str> = plan.releases[0].objects[0].reasons.iter().map(Reason::code).collect();
+    assert_eq!(codes, ["changed", "leftovers-go"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    let ApplyMode::Update { fold: Some(fold), .. } = &work.applies[0].mode else { panic!("it is updated") };
+    assert_eq!(fold.claims[0].to_string(), "spec.strategy.rollingUpdate");
 }
 
 #[test]
@@ -393,7 +526,7 @@ fn a_chart_that_does_not_render_blocks_only_its_release() {
 }
 
 fn remnant(kind: &str, live: Option<Json>) -> Remnant {
-    Remnant { key: object_key(kind), live, keep_in_manifest: false }
+    Remnant { key: object_key(kind), live, keep_in_manifest: false, lost: Ok(Vec::new()) }
 }
 
 #[test]
@@ -487,14 +620,19 @@ fn more_removals_than_allowed_are_all_refused() {
     }
 }
 
-/// A plan with an install, an upgrade, a replacement, a prune and a removal, to be broken.
+/// A plan with an install, an upgrade, replacements, prunes (one of data) and a removal, to be broken.
 fn rich_plan() -> Plan {
     let refused = observed(
         Some(config_map("0", Some("web"))),
         ServerAnswer::Refused { verdict: Verdict::Immutable { fields: vec!["data.x".to_owned()] } },
     );
-    let releases =
-        state(&[app("web", "force = true"), app("new", "needs = [\"shop/web\"]")].concat()).releases;
+    let keys = "force = true\nallowDataLoss = [\"PersistentVolumeClaim/data\"]";
+    let mut set = set_case(keys, |set| set["spec"]["serviceName"] = json!("t"), growing(None));
+    let Some(Ok(content_of_set)) = set.content.take() else { panic!("it renders") };
+    let set = content_of_set.objects.into_iter().next().unwrap();
+    let mut data = remnant("PersistentVolumeClaim", Some(config_map("1", Some("web"))));
+    data.key.name = "data".to_owned();
+    let releases = state(&[app("web", keys), app("new", "needs = [\"shop/web\"]")].concat()).releases;
     let [web, new]: [crate::dsf::state::Release; 2] = releases.try_into().unwrap();
     let of = |release, history: History, content, remnants| Wanted {
         moved_from: None,
@@ -507,7 +645,7 @@ fn rich_plan() -> Plan {
     let mut gone = remnant("ConfigMap", Some(config_map("1", Some("web"))));
     gone.key.name = "gone".to_owned();
     let wanted = vec![
-        of(web, deployed(), content("1.1.0", vec![refused]), vec![gone]),
+        of(web, deployed(), content("1.1.0", vec![refused, set]), vec![gone, data]),
         of(new, History::new(key("new")), content("1.0.0", vec![named("n")]), Vec::new()),
     ];
     let stray = Stray {
@@ -532,8 +670,16 @@ fn a_broken_plan_is_found() {
             _ => panic!("{name} is deployed"),
         }
     }
+    fn replace(plan: &mut Plan, at: usize) -> &mut Replace {
+        match &mut deploy(plan, "web").applies[at].mode {
+            ApplyMode::Replace(replace) => replace,
+            _ => panic!("it is replaced"),
+        }
+    }
+    /// Where the data object stands among the prunes.
+    const DATA: usize = 1;
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 22] = [
+    let breaks: [(&str, Break); 38] = [
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -568,6 +714,43 @@ fn a_broken_plan_is_found() {
             release(plan, "web").work = Work::Disown(Box::new(Disown { key: key("web"), latest }));
         }),
         ("does not start as pending", |plan| deploy(plan, "new").record.info.status = Status::Deployed),
+        ("no uid", |plan| replace(plan, 0).uid.clear()),
+        ("could not be created again", |plan| {
+            replace(plan, 0).probe = Probe::Refused { message: "no".to_owned() };
+        }),
+        ("nobody knows", |plan| replace(plan, 0).probe = Probe::Untold { why: "no".to_owned() }),
+        ("leaves what it made behind", |plan| replace(plan, 0).dependents = Dependents::Orphan),
+        ("leaves what it made behind", |plan| {
+            deploy(plan, "web").applies[1].key.gvk.kind = "DaemonSet".to_owned();
+        }),
+        ("although they go with it", |plan| {
+            let set = replace(plan, 1);
+            set.dependents = Dependents::Background;
+            set.replace_pods = true;
+        }),
+        ("data would go with it", |plan| {
+            replace(plan, 1).lost = vec![Lost::Claim { name: "c".to_owned(), size: String::new() }];
+        }),
+        ("does not say so", |plan| {
+            replace(plan, 1).lost = vec![Lost::Claim { name: "c".to_owned(), size: String::new() }];
+        }),
+        ("data would go with it", |plan| {
+            deploy(plan, "web").applies[0].key.gvk = GroupVersionKind::new("v1", "PersistentVolumeClaim");
+        }),
+        ("no uid", |plan| replace(plan, 1).grow[0].uid.clear()),
+        ("no claim that grows", |plan| replace(plan, 1).grow[0].claim.gvk.kind = "Secret".to_owned()),
+        ("does not say so", |plan| {
+            release(plan, "web").objects[1].reasons.retain(|reason| reason.code() != "claims-grow");
+        }),
+        ("data would go with it", |plan| deploy(plan, "web").prunes[DATA].permit = None),
+        ("does not say so", |plan| {
+            let shown = release(plan, "web").objects.last_mut().unwrap();
+            shown.reasons.retain(|reason| reason.code() != "data-goes");
+        }),
+        ("permit of another object", |plan| deploy(plan, "web").prunes[DATA].key.name = "x".to_owned()),
+        ("leaves what it made behind", |plan| {
+            deploy(plan, "web").prunes[0].dependents = Dependents::Orphan;
+        }),
     ];
     for (expected, break_it) in breaks {
         let mut plan = rich_plan();

@@ -122,7 +122,7 @@ fn immutable_toml() {
         "StatefulSet immutable/ledger",
         "spec.serviceName",
         "ledger → ledger-v2",
-        "force = true",
+        "force = [\"replace\"]",
         "[apps.ledger]",
     ] {
         assert!(refused.stdout.contains(text), "the plan names {text}\n{}", refused.stdout);
@@ -144,7 +144,7 @@ fn immutable_toml() {
     assert_eq!(uids(), before);
     assert_eq!(secrets(), secrets_before);
 
-    write(&changed.replace("\n[apps.ledger]\n", "\n[apps.ledger]\nforce = true\n"));
+    write(&changed.replace("\n[apps.ledger]\n", "\n[apps.ledger]\nforce = [\"replace\"]\n"));
     let plan = cluster.statectl(["plan", path, "-o", "json"]).expect(0).json();
     for release in plan["releases"].as_array().unwrap() {
         let (name, action) = (release["name"].as_str().unwrap(), release["action"].as_str().unwrap());

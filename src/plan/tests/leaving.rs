@@ -31,6 +31,7 @@ fn wanted(name: &str, more: &str, history: History, objects: Vec<ObservedObject>
 /// The live ConfigMap `a`, as release `owner` made it.
 fn left(owner: &str) -> Remnant {
     Remnant {
+        lost: Ok(Vec::new()),
         key: object_key("ConfigMap"),
         live: Some(config_map("1", Some(owner))),
         keep_in_manifest: false,
