@@ -87,8 +87,11 @@ impl Keys {
         self.data.iter().any(|entry| is_named(entry, object)) || (!lost.is_empty() && lost.iter().all(each))
     }
 
-    fn permit(&self, object: &ObjectKey, covers_data: bool) -> Permit {
-        Permit { release: self.release.clone(), object: object.clone(), covers_data }
+    /// Makes a permit if `force` says so and, where something is at risk, `allowDataLoss` as well.
+    fn permit(&self, force: bool, object: &ObjectKey, risky: bool, lost: &[Lost]) -> Option<Permit> {
+        let (release, object_key) = (self.release.clone(), object.clone());
+        let allowed = force && (!risky || self.names(object, lost));
+        allowed.then_some(Permit { release, object: object_key, covers_data: risky })
     }
 
     fn at_risk(&self, object: &ObjectKey, lost: &[Lost], force: Option<&'static str>) -> DataAtRisk {
@@ -138,8 +141,8 @@ pub(super) fn permit_replace(
     stays: bool,
 ) -> Result<Permit, Vec<Reason>> {
     let risky = goes || holds_data(object);
-    if keys.replace && (!risky || keys.names(object, lost)) {
-        return Ok(keys.permit(object, risky));
+    if let Some(permit) = keys.permit(keys.replace, object, risky, lost) {
+        return Ok(permit);
     }
     let immutable = changes.into_iter().map(|change| Reason::Immutable {
         object: object.clone(),
@@ -168,10 +171,8 @@ pub(super) fn permit_removal(
     if !goes && !holds_data(object) {
         return Ok(None);
     }
-    if keys.remove && keys.names(object, lost) {
-        return Ok(Some(keys.permit(object, true)));
-    }
-    Err(keys.at_risk(object, lost, (!keys.remove).then_some("prune-stateful")))
+    let permit = keys.permit(keys.remove, object, true, lost).map(Some);
+    permit.ok_or_else(|| keys.at_risk(object, lost, (!keys.remove).then_some("prune-stateful")))
 }
 
 /// Returns a note for each entry of `allowDataLoss` that names nothing of its release.
