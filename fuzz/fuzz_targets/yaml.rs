@@ -29,12 +29,27 @@ fn again(
     read: fn(&[u8]) -> Result<Value, yaml::YamlError>,
     write: fn(&Value) -> Result<String, yaml::EmitError>,
 ) {
+    // go-yaml writes these as line breaks, and reads those as spaces or as ordinary line breaks.
+    if contains(value, &['\u{85}', '\u{2028}', '\u{2029}']) {
+        return;
+    }
     let Ok(text) = write(value) else { return };
     let again = read(text.as_bytes());
     assert!(
         again.as_ref().is_ok_and(|again| same(again, value)),
         "{value:?}\nis written as\n{text}\nand read as {again:?}"
     );
+}
+
+fn contains(value: &Value, characters: &[char]) -> bool {
+    match value {
+        Value::Str(text) => text.contains(characters),
+        Value::List(items) => items.iter().any(|item| contains(item, characters)),
+        Value::Map(map) => {
+            map.iter().any(|(key, value)| key.contains(characters) || contains(value, characters))
+        }
+        _ => false,
+    }
 }
 
 /// Equal, but for the kinds of numbers: `1.0` is written as `1`.

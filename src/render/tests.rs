@@ -68,6 +68,16 @@ fn check(template: &str, expected: &str) {
     assert_eq!(files.map(|files| files["c/templates/t.yaml"].clone()).as_deref(), Ok(expected), "{template}");
 }
 
+/// To go-yaml v3 a nil map is an empty one; through JSON it is null.
+#[test]
+fn a_nil_map_is_empty_only_to_to_yaml_pretty() {
+    let template = "{{ toYamlPretty .Chart }}\n{{ (toYaml .Chart) }}";
+    let parts = [("templates/t.yaml", template), ("Chart.yaml", "apiVersion: v2\nname: c\nversion: 0.1.0\n")];
+    let text = files(&chart(&parts), "{}", &mut Lookups::offline()).unwrap()["c/templates/t.yaml"].clone();
+    assert!(text.contains("\nAnnotations: {}\n"), "{text}");
+    assert_eq!(text.matches("\nAnnotations: null\n").count(), 1, "toYaml: {text}");
+}
+
 #[test]
 fn built_in_objects_behave_as_helms() {
     check("{{ .Values.a }} {{ .Values.t.b.c }} [{{ .Values.missing }}] {{ .Values.AsMap.a }}", "1 text [] 1");

@@ -80,12 +80,24 @@ pub fn from_map(map: &crate::value::Map) -> Map {
     map.iter().map(|(key, value)| (Str::from(key.as_str()), from_value(value))).collect()
 }
 
-/// Returns the data tree of a template value; fails on one that contains itself.
+/// Returns the data tree of a template value, as Go's JSON shows it; fails on one that contains itself.
 pub fn to_value(value: &Val) -> Result<Value, TooDeep> {
-    tree(value, &mut Walk::new())
+    tree(value, Nil::IsNull, &mut Walk::new())
 }
 
-fn tree(value: &Val, walk: &mut Walk) -> Result<Value, TooDeep> {
+/// Returns the data tree of a template value as go-yaml v3 shows it: a nil list or map is an empty one.
+pub fn to_yaml_value(value: &Val) -> Result<Value, TooDeep> {
+    tree(value, Nil::IsEmpty, &mut Walk::new())
+}
+
+/// What a nil list or map becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nil {
+    IsNull,
+    IsEmpty,
+}
+
+fn tree(value: &Val, nil: Nil, walk: &mut Walk) -> Result<Value, TooDeep> {
     walk.enter()?;
     let tree = match value {
         Val::Nil => Value::Null,
@@ -101,10 +113,10 @@ fn tree(value: &Val, walk: &mut Walk) -> Result<Value, TooDeep> {
             Value::Str(text.to_text().into_owned())
         }
         Val::Bytes(bytes) => Value::Str(base64::engine::general_purpose::STANDARD.encode(bytes)),
-        Val::List(list) => tree_of_list(list, walk)?,
-        Val::Map(map) => tree_of_map(map, walk)?,
+        Val::List(list) => tree_of_list(list, nil, walk)?,
+        Val::Map(map) => tree_of_map(map, nil, walk)?,
         Val::Object(object) => match object.underlying() {
-            Some(inner @ (Val::Map(_) | Val::List(_))) => tree(&inner, walk)?,
+            Some(inner @ (Val::Map(_) | Val::List(_))) => tree(&inner, nil, walk)?,
             _ => object.to_value(),
         },
     };
@@ -113,24 +125,24 @@ fn tree(value: &Val, walk: &mut Walk) -> Result<Value, TooDeep> {
 }
 
 // Loops rather than iterator chains: each level of nesting costs stack.
-fn tree_of_list(list: &List, walk: &mut Walk) -> Result<Value, TooDeep> {
-    if list.is_nil() {
+fn tree_of_list(list: &List, nil: Nil, walk: &mut Walk) -> Result<Value, TooDeep> {
+    if list.is_nil() && nil == Nil::IsNull {
         return Ok(Value::Null);
     }
     let mut items = Vec::with_capacity(list.len());
     for item in list.iter() {
-        items.push(tree(item, walk)?);
+        items.push(tree(item, nil, walk)?);
     }
     Ok(Value::List(items))
 }
 
-fn tree_of_map(map: &Map, walk: &mut Walk) -> Result<Value, TooDeep> {
-    if map.is_nil() {
+fn tree_of_map(map: &Map, nil: Nil, walk: &mut Walk) -> Result<Value, TooDeep> {
+    if map.is_nil() && nil == Nil::IsNull {
         return Ok(Value::Null);
     }
     let mut members = crate::value::Map::new();
     for (key, item) in map.borrow().iter() {
-        members.insert(key.to_text().into_owned(), tree(item, walk)?);
+        members.insert(key.to_text().into_owned(), tree(item, nil, walk)?);
     }
     Ok(Value::Map(members))
 }

@@ -10,7 +10,7 @@ use super::times::TimeObject;
 use crate::go::time::{Zone, parse_in};
 use crate::go::toml::to_toml as write_toml;
 use crate::template::call::{Context, Func, FuncError, FuncResult, any, text};
-use crate::template::convert::{from_value, to_value};
+use crate::template::convert::{TooDeep, from_value, to_value, to_yaml_value};
 use crate::template::text::lossy;
 use crate::template::types::Type;
 use crate::template::value::{List, Map, Val};
@@ -31,10 +31,14 @@ pub(super) static TABLE: &[Func] = &[
     Func::fixed("fromJson", &[TEXT], from_json),
     Func::fixed("mustFromJson", &[TEXT], must_from_json),
     Func::fixed("fromJsonArray", &[TEXT], from_json_array),
-    Func::fixed("toYaml", &[ANY], |_, args| Ok(text_or_empty(to_yaml(any(args, 0), yaml::to_yaml)))),
-    Func::fixed("mustToYaml", &[ANY], |_, args| to_yaml(any(args, 0), yaml::to_yaml).map(Val::from)),
+    Func::fixed("toYaml", &[ANY], |_, args| {
+        Ok(text_or_empty(to_yaml(to_value(any(args, 0)), yaml::to_yaml)))
+    }),
+    Func::fixed("mustToYaml", &[ANY], |_, args| {
+        to_yaml(to_value(any(args, 0)), yaml::to_yaml).map(Val::from)
+    }),
     Func::fixed("toYamlPretty", &[ANY], |_, args| {
-        Ok(text_or_empty(to_yaml(any(args, 0), yaml::to_yaml_pretty)))
+        Ok(text_or_empty(to_yaml(to_yaml_value(any(args, 0)), yaml::to_yaml_pretty)))
     }),
     Func::fixed("fromYaml", &[TEXT], from_yaml),
     Func::fixed("fromYamlArray", &[TEXT], from_yaml_array),
@@ -55,8 +59,11 @@ fn pretty(value: &Val) -> Result<String, FuncError> {
     json::to_string_pretty(&to_value(value)?).map_err(message)
 }
 
-fn to_yaml<E: ToString>(value: &Val, write: fn(&Value) -> Result<String, E>) -> Result<String, FuncError> {
-    let mut text = write(&to_value(value)?).map_err(message)?;
+fn to_yaml<E: ToString>(
+    value: Result<Value, TooDeep>,
+    write: fn(&Value) -> Result<String, E>,
+) -> Result<String, FuncError> {
+    let mut text = write(&value?).map_err(message)?;
     if text.ends_with('\n') {
         text.pop();
     }
