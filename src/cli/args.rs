@@ -23,7 +23,7 @@ pub enum Verb {
     ///
     /// Example: statectl plan shop.toml --detailed-exit-code
     Plan(PlanArgs),
-    /// Bring the cluster to the desired state.
+    /// Bring the cluster to the desired state, or carry out a saved plan.
     ///
     /// Example: statectl apply shop.toml --yes
     Apply(ApplyArgs),
@@ -147,6 +147,9 @@ pub struct PlanArgs {
     /// Plan the removal of all releases of the file.
     #[arg(long)]
     pub destroy: bool,
+    /// Save the plan: `statectl apply FILE` carries it out exactly, or not at all.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `apply` and `destroy`.

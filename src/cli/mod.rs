@@ -81,7 +81,8 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 really_new: args.really_new,
                 stop: stop.clone(),
             };
-            let ending = command::plan::run(&session, console, &outputs, args.destroy).await?;
+            let ending =
+                command::plan::run(&session, console, &outputs, args.destroy, args.out.as_deref()).await?;
             Ok((ending, args.detailed_exit_code))
         }
         Verb::Apply(args) => apply(args, console, stop, false).await,

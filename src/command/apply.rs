@@ -1,7 +1,7 @@
 //! `statectl apply` and `statectl destroy`: plans, asks, and carries the plan out.
 
 use super::output::{Format, Outputs};
-use super::{Console, Ending, Session, errors};
+use super::{Console, Ending, Session, errors, saved};
 use crate::cluster::Writer;
 use crate::dsf::state::OnError;
 use crate::execute::{self, Event, Outcome, Outcomes};
@@ -28,13 +28,28 @@ pub async fn run(
     outputs: &Outputs,
     options: Options,
 ) -> Result<Ending, Failure> {
-    if !options.yes && !ui::ask::can_ask() {
+    let opened = saved::open(session)?;
+    if let Some(opened) = &opened
+        && options.destroy
+    {
+        let failure = Failure::new(FailureClass::Usage, "a saved plan is carried out by `apply`");
+        let made = if opened.destroy { "destroys" } else { "does not destroy" };
+        return Err(failure.hint(format!("this one {made}")));
+    }
+    // Whoever saved a plan has looked at it: that is the consent.
+    let yes = options.yes || opened.is_some();
+    let (session, destroy) =
+        opened.as_ref().map_or((session, options.destroy), |opened| (&opened.session, opened.destroy));
+    if !yes && !ui::ask::can_ask() {
         let failure = Failure::new(FailureClass::Usage, "there is no terminal to ask for consent on");
         return Err(failure.hint("add `--yes` to go ahead without a question"));
     }
-    let operation = if options.destroy { Operation::Destroy } else { Operation::Reconcile };
+    let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
     let (loaded, cluster, plan) = session.planned(operation).await?;
     errors::checked(&plan)?;
+    if let Some(opened) = &opened {
+        opened.check(&plan)?;
+    }
     // With a machine-readable result on stdout the plan is progress.
     let style = if outputs.stdout == Format::Text { console.out } else { console.err };
     let shown = ui::plan_view::render(&plan, style, None);
@@ -67,7 +82,7 @@ pub async fn run(
             signal: session.stop.asked(),
         });
     }
-    if !options.yes && !agreed(session, &plan).await {
+    if !yes && !agreed(session, &plan).await {
         let signal = session.stop.asked();
         ui::message("nothing was applied");
         outputs

@@ -11,6 +11,7 @@ mod observer;
 mod output;
 pub mod plan;
 mod prepare;
+mod saved;
 mod select;
 pub mod status;
 pub mod template;

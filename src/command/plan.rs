@@ -1,11 +1,12 @@
 //! `statectl plan`: shows what `apply` would do, and why.
 
 use super::output::Outputs;
-use super::{Console, Ending, Session, errors};
+use super::{Console, Ending, Session, errors, saved};
 use crate::failure::Failure;
 use crate::plan::Operation;
 use crate::report;
 use crate::ui::{self, Style};
+use std::path::Path;
 
 /// Makes the plan and shows it.
 pub async fn run(
@@ -13,11 +14,18 @@ pub async fn run(
     console: Console,
     outputs: &Outputs,
     destroy: bool,
+    out: Option<&Path>,
 ) -> Result<Ending, Failure> {
     let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
     let (_, _, plan) = session.planned(operation).await?;
     errors::checked(&plan)?;
-    let next = next_command(session, operation);
+    let next = match out {
+        Some(path) => {
+            saved::save(session, &plan, operation, path)?;
+            format!("statectl apply {}", path.display())
+        }
+        None => next_command(session, operation),
+    };
     let text = |terminal: bool| {
         let style = if terminal { console.out } else { Style::plain(console.out.width) };
         ui::plan_view::render(&plan, style, Some(&next))

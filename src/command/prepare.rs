@@ -70,10 +70,7 @@ impl Session {
         }
         let mut sources = Vec::new();
         for path in &self.files.states {
-            let bytes = files::read(path).map_err(|error| {
-                Failure::of(format!("{}: the desired-state file cannot be read", path.display()), &error)
-                    .usage()
-            })?;
+            let bytes = files::read(path).map_err(|error| unreadable_state(path, &error))?;
             let dir = path.parent().map(PathBuf::from).unwrap_or_default();
             sources.push(dsf::Source { name: path.display().to_string(), bytes, dir });
         }
@@ -365,6 +362,11 @@ fn check_expected(
             Err(failure.hint("use the right context, or correct `settings.expectCluster`"))
         }
     }
+}
+
+/// Returns the failure for a desired-state file that cannot be read.
+pub(super) fn unreadable_state(path: &std::path::Path, error: &files::FileError) -> Failure {
+    Failure::of(format!("{}: the desired-state file cannot be read", path.display()), error).usage()
 }
 
 fn connect_failure(error: ConnectError) -> Failure {

@@ -10,6 +10,7 @@ use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
 use super::leave;
+use super::live;
 use super::moves;
 use super::order::{self, Node};
 use super::reason::Reason;
@@ -34,6 +35,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     leave::block_mass_removal(input, &mut releases);
     moves::block_lookalikes(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
+    live::pin(input, &mut releases);
     let (batches, notes) = batches(input, &releases);
     let notes = notes.into_iter().chain(input.wanted.iter().flat_map(guard::unmatched_entries));
     Plan {

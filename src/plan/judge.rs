@@ -44,7 +44,7 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn new(key: &ObjectKey, action: ObjectAction, reasons: Vec<Reason>) -> Self {
-        let plan = ObjectPlan { key: key.clone(), action, reasons, diff: None };
+        let plan = ObjectPlan { key: key.clone(), action, reasons, diff: None, live: None };
         Self { plan, apply: None, delete: None, fold: None, refusals: Vec::new(), warnings: Vec::new() }
     }
 

@@ -17,6 +17,7 @@ mod input;
 mod judge;
 mod leave;
 mod leftover;
+mod live;
 pub mod loss;
 mod moves;
 pub mod order;
@@ -38,6 +39,7 @@ pub use input::{
     Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, Operation, Place, PlanInput,
     Probe, Remnant, ServerAnswer, SetClaim, Stray, Wanted,
 };
+pub use live::Live;
 pub use loss::Lost;
 pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
@@ -195,6 +197,8 @@ pub struct ObjectPlan {
     pub reasons: Vec<Reason>,
     /// What changes, masked; nothing where nothing changes or the server could not be asked.
     pub diff: Option<ObjectDiff>,
+    /// What it was like, if it exists and something is done with it.
+    pub live: Option<Live>,
 }
 
 /// A chart's name and version.

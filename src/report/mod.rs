@@ -4,6 +4,7 @@
 
 mod plan_json;
 mod run_json;
+pub mod saved_plan;
 mod status_json;
 
 pub use plan_json::plan_json;

@@ -18,6 +18,7 @@ mod moves;
 mod records;
 mod releases;
 mod render;
+mod saved_plans;
 mod server;
 mod support;
 mod template;
