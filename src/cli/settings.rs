@@ -67,7 +67,7 @@ pub(super) mod lists {
     }
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {
-        ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context }
+        ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context, request_timeout: None }
     }
 
     pub(in crate::cli) fn verify(which: args::Verify) -> Verify {

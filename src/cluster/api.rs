@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 /// Who asks, as the server's audit log and its field owners see it.
 const USER_AGENT: &str = concat!("statectl/", env!("CARGO_PKG_VERSION"));
-/// How long one request may take, connection and body included. The server's own limit is 60 s.
+/// How long one request may take unless told otherwise. The server's own limit is 60 s.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(75);
 /// How often a request that is safe to repeat is tried.
 const ATTEMPTS: u32 = 5;
@@ -129,6 +129,16 @@ impl ApiError {
         self.refusal().is_some_and(|refusal| refusal.status == status)
     }
 
+    /// Tells whether the request may have been carried out all the same: there was no answer, or one of somebody on
+    /// the way, or of a server that did not wait for the end of it.
+    pub fn leaves_open(&self) -> bool {
+        match self {
+            ApiError::Transport { .. } | ApiError::Timeout { .. } | ApiError::Malformed { .. } => true,
+            ApiError::Refused { refusal, .. } => refusal.status >= 500,
+            ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } => false,
+        }
+    }
+
     /// Returns a line that helps, where the error itself tells which.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -173,6 +183,7 @@ pub(super) enum Repeat {
 pub(super) struct Api {
     client: kube::Client,
     in_flight: Arc<Semaphore>,
+    timeout: Duration,
 }
 
 /// One request, kept so that it can be built again for a repetition.
@@ -204,8 +215,9 @@ impl<'a> Call<'a> {
 }
 
 impl Api {
-    pub(super) fn new(client: kube::Client) -> Self {
-        Self { client, in_flight: Arc::new(Semaphore::new(IN_FLIGHT)) }
+    pub(super) fn new(client: kube::Client, timeout: Option<Duration>) -> Self {
+        let timeout = timeout.unwrap_or(REQUEST_TIMEOUT);
+        Self { client, in_flight: Arc::new(Semaphore::new(IN_FLIGHT)), timeout }
     }
 
     /// Sends a request and returns the answer; refusals with an error status are errors.
@@ -270,8 +282,8 @@ impl Api {
             let bytes = body.collect_bytes().await.map_err(transport)?;
             Ok(Response::from_parts(parts, Vec::from(bytes)))
         };
-        let timed = tokio::time::timeout(REQUEST_TIMEOUT, exchange).await;
-        timed.map_err(|_| ApiError::Timeout { what: call.what(), limit: REQUEST_TIMEOUT })?
+        let timed = tokio::time::timeout(self.timeout, exchange).await;
+        timed.map_err(|_| ApiError::Timeout { what: call.what(), limit: self.timeout })?
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds the cluster and makes the client: kubeconfig, in-cluster account, proxies, credential plugins.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -13,6 +14,8 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The context to use; without it the kubeconfig's current one.
     pub context: Option<String>,
+    /// How long one request may take, connection and body included; nothing for the usual limit.
+    pub request_timeout: Option<Duration>,
 }
 
 /// A client whose cluster is known.
@@ -130,5 +133,5 @@ pub async fn connect(options: &ConnectOptions) -> Result<Connection, ConnectErro
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let client = kube::Client::try_from(config)
         .map_err(|source| ConnectError::Client { server: server.clone(), source: Box::new(source) })?;
-    Ok(Connection { reader: Reader::new(client), server, context })
+    Ok(Connection { reader: Reader::new(client, options.request_timeout), server, context })
 }

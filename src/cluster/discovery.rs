@@ -193,8 +193,12 @@ impl Discovery {
 
     /// Returns every group version and every `group/version/Kind`, sorted: what `.Capabilities.APIVersions`
     /// holds on a live server (Helm `pkg/action`, `GetVersionSet`).
+    ///
+    /// A version whose server does not answer is there all the same, unlike in Helm: a chart must not take it for
+    /// removed, and leave out what depends on it. Its kinds are not known.
     pub fn api_versions(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.group_versions.iter().chain(&self.kinds).cloned().collect();
+        let versions = self.group_versions.iter().chain(&self.stale);
+        let mut all: Vec<String> = versions.chain(&self.kinds).cloned().collect();
         all.sort();
         all.dedup();
         all
@@ -260,7 +264,15 @@ mod tests {
     fn capabilities_list_versions_kinds_and_subresource_kinds() {
         assert_eq!(
             sample().api_versions(),
-            ["apps/v1", "apps/v1/Deployment", "v1", "v1/Eviction", "v1/Namespace", "v1/Pod"]
+            [
+                "apps/v1",
+                "apps/v1/Deployment",
+                "metrics.k8s.io/v1beta1",
+                "v1",
+                "v1/Eviction",
+                "v1/Namespace",
+                "v1/Pod"
+            ]
         );
     }
 }

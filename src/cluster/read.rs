@@ -1,5 +1,7 @@
 //! Reading, and asking the server what a write would do. Nothing here changes the cluster.
 
+use std::time::Duration;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
@@ -66,8 +68,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(client: kube::Client) -> Self {
-        Self { api: Api::new(client) }
+    pub(super) fn new(client: kube::Client, timeout: Option<Duration>) -> Self {
+        Self { api: Api::new(client, timeout) }
     }
 
     /// Returns the kinds that the server knows and its version.

@@ -134,6 +134,8 @@ pub(super) struct Rendered {
     /// The template of each of them, and the document that it stands in.
     documents: Vec<(String, Arc<str>)>,
     pub(super) crds: Vec<Json>,
+    /// Whether the chart's templates ask which APIs the server has.
+    pub(super) asks_for_apis: bool,
 }
 
 impl Rendered {
@@ -353,6 +355,7 @@ fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
         }
     }
     Ok(Rendered {
+        asks_for_apis: asks_for_apis(&rendered.chart),
         chart: history::stored_chart(&rendered.chart),
         config,
         notes: rendered.notes,
@@ -362,6 +365,12 @@ fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
         crds,
         manifest: rendered.manifest,
     })
+}
+
+/// Tells whether what a chart renders to can depend on the APIs that the server has.
+fn asks_for_apis(chart: &Chart) -> bool {
+    let asks = |file: &crate::chart::File| memchr::memmem::find(&file.data, b"APIVersions").is_some();
+    chart.templates.iter().any(asks) || chart.dependencies.iter().any(asks_for_apis)
 }
 
 /// Returns a hook as a record stores it before it has run.

@@ -48,7 +48,9 @@ impl Observer<'_> {
 
         let mut wanted = Vec::new();
         let mut recorded = Vec::new();
+        let mut doubtful = Vec::new();
         for (release, draft) in releases.iter().zip(drafts) {
+            doubtful.push(matches!(&draft, Some(Ok(draft)) if draft.rendered.asks_for_apis));
             let content = draft.map(|draft| self.content(draft?, &mut seen));
             let history = histories.take(&release.key).map_err(|message| Reason::Unreadable {
                 what: format!("the records of namespace {}", release.key.namespace),
@@ -73,10 +75,27 @@ impl Observer<'_> {
                 moved_from: None,
             });
         }
-        for (wanted, remnants) in wanted.iter_mut().zip(remnants(self.cluster, recorded).await) {
-            wanted.remnants = remnants;
+        let remnants = remnants(self.cluster, recorded).await;
+        for ((wanted, remnants), doubtful) in wanted.iter_mut().zip(remnants).zip(doubtful) {
+            wanted.remnants = if doubtful { self.certain(remnants) } else { remnants };
         }
         wanted
+    }
+
+    /// A chart that asks which APIs there are may render less while one of them does not answer. What it no longer
+    /// renders is then no proof that the object is to go.
+    fn certain(&self, remnants: Result<Vec<Remnant>, Reason>) -> Result<Vec<Remnant>, Reason> {
+        let silent = self.cluster.discovery.stale();
+        let remnants = remnants?;
+        let Some(gone) = remnants.iter().find(|remnant| remnant.live.is_some()) else { return Ok(remnants) };
+        if silent.is_empty() {
+            return Ok(remnants);
+        }
+        let message = format!(
+            "it does not answer at present, and the chart, which no longer renders {}, asks which APIs there are",
+            gone.key
+        );
+        Err(Reason::Unreadable { what: format!("API {}", silent.join(", ")), message })
     }
 
     /// Adds what a release wants to the targets: its objects, then its definitions.

@@ -105,6 +105,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
         connect: ConnectOptions {
             kubeconfig: session.connect.kubeconfig.clone(),
             context: session.connect.context.clone().or_else(|| asked.kube_context.clone()),
+            request_timeout: session.connect.request_timeout,
         },
         selection: Selection {
             targets: asked.targets.clone(),

@@ -1,10 +1,26 @@
 //! Writing release records. Every write is conditional: a new revision is created, never overwritten, and an
 //! existing record is replaced only in the version that was read.
 
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
 use super::{Context, StepError};
-use crate::cluster::{Propagation, Resource};
+use crate::cluster::{Answer, ApiError, Propagation, Resource};
 use crate::history::{self, Record, Storage, Time};
 use crate::host::clock;
+
+/// How often a record is sent whose answer is lost.
+const ATTEMPTS: u32 = 4;
+/// The wait before it is sent again; it grows each time.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How a record is written. Both ways are conditional, so that sending one twice writes it once.
+#[derive(Clone, Copy)]
+enum Write {
+    Create,
+    Replace,
+}
 
 /// Creates the record of a new revision and returns it as stored.
 ///
@@ -16,7 +32,7 @@ pub(super) async fn create(
     labels: &std::collections::BTreeMap<String, String>,
 ) -> Result<Record, StepError> {
     let object = history::new_object(Storage::Secret, release, labels, clock::now())?;
-    let created = context.writer.create(&Resource::secrets(), Some(&release.namespace), &object).await;
+    let created = write(context, &Resource::secrets(), &object, Write::Create).await;
     let answer = created.map_err(|error| {
         if error.is_status(409) {
             let what =
@@ -35,7 +51,7 @@ pub(super) async fn create(
 pub(super) async fn update(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
     let object = history::updated_object(record, clock::now())?;
     let resource = resource_of(record);
-    let replaced = context.writer.replace(&resource, Some(&record.namespace), &record.object, &object).await;
+    let replaced = write(context, &resource, &object, Write::Replace).await;
     let answer = replaced.map_err(|error| {
         if error.is_status(409) || error.is_status(404) {
             return StepError::Stale {
@@ -45,6 +61,44 @@ pub(super) async fn update(context: &Context<'_>, record: &Record) -> Result<Rec
         StepError::object(format!("record {}", record.object), error)
     })?;
     decoded(&answer.body)
+}
+
+/// Writes a record until it is known what became of it. A lost answer must not leave a release pending that is not, or
+/// a revision failed that is there: what is stored is read back, and compared with what was sent.
+async fn write(
+    context: &Context<'_>,
+    resource: &Resource,
+    object: &Json,
+    way: Write,
+) -> Result<Answer, ApiError> {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    let (namespace, name) = (Some(text("namespace")), text("name"));
+    let mut lost = 0;
+    loop {
+        let sent = match way {
+            Write::Create => context.writer.create(resource, namespace, object).await,
+            Write::Replace => context.writer.replace(resource, namespace, name, object).await,
+        };
+        let error = match sent {
+            Err(error) if error.leaves_open() || (lost > 0 && error.is_status(409)) => error,
+            known => return known,
+        };
+        // If this cannot be read either, it stays open, and the next plan tells.
+        let Ok(stored) = context.writer.reader().get(resource, namespace, name).await else {
+            return Err(error);
+        };
+        let same = |stored: &Json| {
+            stored["data"] == object["data"] && stored["metadata"]["labels"] == object["metadata"]["labels"]
+        };
+        if let Some(stored) = stored.filter(same) {
+            return Ok(Answer { status: 200, body: stored, warnings: Vec::new() });
+        }
+        lost += 1;
+        if lost == ATTEMPTS || error.is_status(409) {
+            return Err(error);
+        }
+        tokio::time::sleep(PAUSE * lost).await;
+    }
 }
 
 /// Removes a record.

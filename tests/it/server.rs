@@ -7,7 +7,11 @@ use statectl::model::FIELD_MANAGER;
 use crate::support::cluster::cluster;
 
 async fn connection() -> Connection {
-    let options = ConnectOptions { kubeconfig: Some(cluster().kubeconfig.clone()), context: None };
+    let options = ConnectOptions {
+        kubeconfig: Some(cluster().kubeconfig.clone()),
+        context: None,
+        request_timeout: None,
+    };
     connect(&options).await.unwrap()
 }
 

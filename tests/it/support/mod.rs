@@ -1,6 +1,7 @@
 //! What the integration tests share: the binary, the cluster, real Helm.
 
 pub(crate) mod cluster;
+pub(crate) mod proxy;
 pub(crate) mod scene;
 pub(crate) mod statectl;
 pub(crate) mod stored;

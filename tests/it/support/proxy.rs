@@ -1,0 +1,355 @@
+//! A proxy in front of the real API server that makes things go wrong on purpose.
+//!
+//! It speaks plain HTTP to statectl, and sends everything on to the server as the user of a kubeconfig. A test says
+//! which requests go wrong, how, and how often:
+//!
+//! ```ignore
+//! let proxy = Proxy::start(cluster());
+//! proxy.rule(Rule::on("GET", "/namespaces/shop/secrets").fault(Fault::answer(503, "service unavailable")));
+//! proxy.rule(Rule::on("PATCH", "/configmaps/a").unless("dryRun").times(1).fault(Fault::DropReply));
+//! proxy.cluster().statectl(["plan", "shop.toml"]).expect(4);
+//! assert_eq!(proxy.faults(), 6);
+//! ```
+//!
+//! The first rule that fits a request counts. Without one the request passes unchanged.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::cluster::Cluster;
+
+/// What goes wrong.
+#[derive(Clone)]
+pub(crate) enum Fault {
+    /// The request does not reach the server; this is the answer.
+    Answer { status: u16, body: String, headers: Vec<(&'static str, String)> },
+    /// The connection is closed without a word, and the server has not seen the request.
+    Drop,
+    /// The server does what was asked, and the answer is lost.
+    DropReply,
+    /// The answer ends after so many bytes, and the connection with it.
+    CutReply(usize),
+    /// The answer ends after so many bytes, and claims to be whole.
+    ShortenReply(usize),
+    /// There is no answer for so long; then the request passes.
+    Delay(Duration),
+    /// The answer's JSON is changed on its way.
+    Change(fn(&mut Json)),
+}
+
+impl Fault {
+    /// An answer with a text, such as those of priority and fairness and of dead aggregated APIs.
+    pub(crate) fn answer(status: u16, text: &str) -> Self {
+        Fault::Answer { status, body: text.to_owned(), headers: Vec::new() }
+    }
+
+    /// An answer with a Status object.
+    pub(crate) fn status(status: u16, reason: &str, message: &str) -> Self {
+        let body = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "reason": reason, "code": status,
+        });
+        Fault::answer(status, &body.to_string())
+    }
+
+    /// What a server answers that has too much to do.
+    pub(crate) fn too_many_requests(seconds: u64) -> Self {
+        let headers = vec![("Retry-After", seconds.to_string())];
+        Fault::Answer {
+            status: 429,
+            body: "Too many requests, please try again later.\n".to_owned(),
+            headers,
+        }
+    }
+}
+
+/// Which requests go wrong, and how.
+#[derive(Clone)]
+pub(crate) struct Rule {
+    method: &'static str,
+    part: String,
+    unless: Option<&'static str>,
+    times: usize,
+    fault: Fault,
+}
+
+impl Rule {
+    /// Requests with this method (empty for any) whose path and query contain `part`.
+    pub(crate) fn on(method: &'static str, part: &str) -> Self {
+        let fault = Fault::answer(500, "no fault is given");
+        Self { method, part: part.to_owned(), unless: None, times: usize::MAX, fault }
+    }
+
+    /// Not those whose path and query contain `part`.
+    pub(crate) fn unless(self, part: &'static str) -> Self {
+        Self { unless: Some(part), ..self }
+    }
+
+    /// Only `count` of them.
+    pub(crate) fn times(self, count: usize) -> Self {
+        Self { times: count, ..self }
+    }
+
+    /// What goes wrong.
+    pub(crate) fn fault(self, fault: Fault) -> Self {
+        Self { fault, ..self }
+    }
+
+    /// Counts a request that fits; tells whether it goes wrong.
+    fn strikes(&mut self, method: &str, uri: &str) -> bool {
+        let fits = (self.method.is_empty() || self.method == method)
+            && uri.contains(&self.part)
+            && self.unless.is_none_or(|unless| !uri.contains(unless));
+        if !fits || self.times == 0 {
+            return false;
+        }
+        self.times -= usize::from(self.times != usize::MAX);
+        true
+    }
+}
+
+/// A request that came to the proxy.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) uri: String,
+    /// Whether a rule struck.
+    pub(crate) fault: bool,
+}
+
+impl Seen {
+    /// Tells whether the request would have changed something.
+    pub(crate) fn is_write(&self) -> bool {
+        self.method != "GET" && !self.uri.contains("dryRun=All") && !self.uri.contains("/selfsubject")
+    }
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    seen: Vec<Seen>,
+}
+
+/// A running proxy; it ends with the test process.
+pub(crate) struct Proxy {
+    cluster: Cluster,
+    state: Arc<Mutex<State>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Proxy {
+    /// Starts a proxy that is admin towards the server.
+    pub(crate) fn start(cluster: &Cluster) -> Self {
+        Self::with_credentials(cluster, &cluster.kubeconfig)
+    }
+
+    /// Starts a proxy that is the user of a kubeconfig towards the server.
+    pub(crate) fn with_credentials(cluster: &Cluster, kubeconfig: &Path) -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (upstream, shared) = (kubeconfig.to_owned(), Arc::clone(&state));
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let client = client(&upstream).await;
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                sender.send(listener.local_addr().unwrap().port()).unwrap();
+                loop {
+                    let (stream, _) = listener.accept().await.unwrap();
+                    tokio::spawn(serve(stream, client.clone(), Arc::clone(&shared)));
+                }
+            });
+        });
+        let port = receiver.recv().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        let text = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "proxy", "users": [{"name": "proxy", "user": {}}],
+            "clusters": [{"name": "proxy", "cluster": {"server": format!("http://127.0.0.1:{port}")}}],
+            "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "proxy"}}],
+        });
+        std::fs::write(&kubeconfig, text.to_string()).unwrap();
+        let cluster = Cluster { kubeconfig, audit_log: cluster.audit_log.clone() };
+        Self { cluster, state, _folder: folder }
+    }
+
+    /// Returns the cluster as it is seen through the proxy.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Adds a rule; earlier ones come first.
+    pub(crate) fn rule(&self, rule: Rule) {
+        self.state.lock().unwrap().rules.push(rule);
+    }
+
+    /// Forgets all rules and all that was seen.
+    pub(crate) fn clear(&self) {
+        *self.state.lock().unwrap() = State::default();
+    }
+
+    /// Returns the requests since the start or the last [`Proxy::clear`].
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.state.lock().unwrap().seen.clone()
+    }
+
+    /// Returns how many requests went wrong.
+    pub(crate) fn faults(&self) -> usize {
+        self.seen().iter().filter(|seen| seen.fault).count()
+    }
+
+    /// Returns the requests that changed something, or tried to, as `METHOD path`.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let seen = self.seen();
+        let path = |seen: &Seen| seen.uri.split('?').next().unwrap_or_default().to_owned();
+        seen.iter()
+            .filter(|seen| seen.is_write())
+            .map(|seen| format!("{} {}", seen.method, path(seen)))
+            .collect()
+    }
+}
+
+async fn client(kubeconfig: &Path) -> kube::Client {
+    let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    kube::Client::try_from(config).unwrap()
+}
+
+/// A request as it came.
+struct Request {
+    method: String,
+    uri: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// Answers the requests of one connection until it ends.
+async fn serve(mut stream: TcpStream, client: kube::Client, state: Arc<Mutex<State>>) {
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut stream, &mut buffer).await {
+        let fault = {
+            let mut state = state.lock().unwrap();
+            let rule = state
+                .rules
+                .iter_mut()
+                .find_map(|rule| rule.strikes(&request.method, &request.uri).then(|| rule.fault.clone()));
+            let (method, uri) = (request.method.clone(), request.uri.clone());
+            state.seen.push(Seen { method, uri, fault: rule.is_some() });
+            rule
+        };
+        if !answer(&mut stream, &client, request, fault).await {
+            return;
+        }
+    }
+}
+
+/// Returns the next request, or nothing when the other side has closed.
+async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
+    let head = loop {
+        if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let text = String::from_utf8(buffer[..head].to_vec()).unwrap();
+    let mut lines = text.lines();
+    let mut first = lines.next()?.split(' ').map(str::to_owned);
+    let (method, uri) = (first.next()?, first.next()?);
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+    while buffer.len() < head + length {
+        if stream.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body = buffer[head..head + length].to_vec();
+    buffer.drain(..head + length);
+    Some(Request { method, uri, headers, body })
+}
+
+/// Sends an answer; tells whether the connection goes on.
+async fn answer(
+    stream: &mut TcpStream,
+    client: &kube::Client,
+    request: Request,
+    fault: Option<Fault>,
+) -> bool {
+    match &fault {
+        Some(Fault::Answer { status, body, headers }) => {
+            return send(stream, *status, headers, body.as_bytes(), body.len()).await;
+        }
+        Some(Fault::Drop) => return false,
+        Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
+        _ => {}
+    }
+    let mut forwarded = http::Request::builder().method(request.method.as_str()).uri(request.uri);
+    for (name, value) in &request.headers {
+        if !["host", "content-length", "accept-encoding", "connection"].contains(&name.as_str()) {
+            forwarded = forwarded.header(name, value);
+        }
+    }
+    let forwarded = forwarded.body(kube::client::Body::from(request.body)).unwrap();
+    let Ok(response) = client.send(forwarded).await else { return false };
+    let (parts, body) = response.into_parts();
+    let Ok(body) = body.collect_bytes().await else { return false };
+    let mut body = body.to_vec();
+    let mut headers = Vec::new();
+    for (name, key) in [
+        ("Warning", "warning"),
+        ("Retry-After", "retry-after"),
+        ("Content-Type", "content-type"),
+        ("Date", "date"),
+    ] {
+        for value in parts.headers.get_all(key) {
+            headers.push((name, String::from_utf8_lossy(value.as_bytes()).into_owned()));
+        }
+    }
+    let status = parts.status.as_u16();
+    match fault {
+        Some(Fault::DropReply) => false,
+        Some(Fault::CutReply(keep)) => {
+            let kept = body.get(..keep).unwrap_or(&body);
+            send(stream, status, &headers, kept, body.len()).await;
+            false
+        }
+        Some(Fault::ShortenReply(keep)) => {
+            body.truncate(keep);
+            send(stream, status, &headers, &body, body.len()).await
+        }
+        Some(Fault::Change(change)) => {
+            let mut json: Json = serde_json::from_slice(&body).unwrap();
+            change(&mut json);
+            let body = json.to_string();
+            send(stream, status, &headers, body.as_bytes(), body.len()).await
+        }
+        _ => send(stream, status, &headers, &body, body.len()).await,
+    }
+}
+
+async fn send(
+    stream: &mut TcpStream,
+    status: u16,
+    headers: &[(&'static str, String)],
+    body: &[u8],
+    length: usize,
+) -> bool {
+    let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n");
+    for (name, value) in headers {
+        write!(head, "{name}: {value}\r\n").unwrap();
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes()).await.is_ok() && stream.write_all(body).await.is_ok()
+}
