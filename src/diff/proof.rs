@@ -87,7 +87,7 @@ pub fn prove_unchanged(desired: &Json, live: &Json, manager: &str) -> Result<Pro
     }
     let (owned, others) = entries(live, manager, &desired["apiVersion"])?;
     let root = Node { owned, others, path: &Place::Root };
-    let mut walk = Walk { fields: 0 };
+    let mut walk = Walk { fields: 0, is_built_in: is_built_in(desired) };
     walk.value(&root, desired, Some(live))?;
     Ok(Proof { fields: walk.fields })
 }
@@ -156,6 +156,13 @@ impl Place<'_> {
         }
     }
 
+    fn key(&self) -> Option<&str> {
+        match self {
+            Place::Key(_, key) => Some(key),
+            Place::Root | Place::Index(..) => None,
+        }
+    }
+
     /// Tells whether a member identifies the object: it is sent, and in no field set.
     fn identifies(&self, key: &str, value: &Json) -> bool {
         match self {
@@ -208,11 +215,18 @@ fn names(owned: &Fields) -> impl Iterator<Item = (&str, &Json)> {
 
 struct Walk {
     fields: usize,
+    is_built_in: bool,
 }
 
 impl Walk {
     fn value(&mut self, node: &Node<'_>, desired: &Json, live: Option<&Json>) -> Result<(), Doubt> {
         match desired {
+            // Null is the zero value, which is not stored; where there is a default instead, or an entry of a map of
+            // texts, something is there.
+            Json::Null if self.is_built_in && node.is_leaf() && live.is_none() => {
+                self.fields += 1;
+                Ok(())
+            }
             Json::Null => Err(Doubt::Null(node.path.path())),
             Json::Object(members) if !members.is_empty() && !node.is_leaf() => {
                 self.object(node, members, live.unwrap_or(&Json::Null))
@@ -227,14 +241,16 @@ impl Walk {
         if let Some((name, _)) = names(node.owned).next() {
             return Err(Doubt::NotSent(step(node.path, name)));
         }
-        let is_empty =
-            desired.as_object().is_some_and(Map::is_empty) || desired.as_array().is_some_and(Vec::is_empty);
-        let is_scalar = !desired.is_object() && !desired.is_array();
-        if !is_empty && !is_scalar && (node.is_granular() || has_null(desired)) {
+        let has_members = match desired {
+            Json::Object(members) => !members.is_empty(),
+            Json::Array(items) => !items.is_empty(),
+            _ => false,
+        };
+        if has_members && (node.is_granular() || has_null(desired)) {
             return Err(node.list());
         }
-        // Built-in kinds do not store what is empty.
-        if live == Some(desired) || (is_empty && live.is_none()) {
+        let known = || self.is_built_in && node.path.key().is_some_and(|key| well_known(key, desired, live));
+        if live == Some(desired) || known() {
             self.fields += 1;
             return Ok(());
         }
@@ -328,13 +344,14 @@ impl<'a> Element<'a> {
     }
 
     /// Tells whether a sent element is this one. A key that is not sent is one that the server filled in when it was
-    /// applied, and therefore not owned; a key that is sent is owned like any member.
+    /// applied, and therefore not owned; a key that is sent is owned like any member, or with the whole element.
     fn means(&self, item: &Json) -> bool {
         match &self.keys {
             Keys::Value(value) => value == item,
             Keys::Members(keys) => item.as_object().is_some_and(|item| {
+                let is_atomic = names(self.owned).next().is_none();
                 keys.iter().all(|(key, value)| {
-                    let owned = self.owned.contains_key(&format!("f:{key}"));
+                    let owned = is_atomic || self.owned.contains_key(&format!("f:{key}"));
                     item.get(key).map_or(!owned, |sent| owned && sent == value)
                 })
             }),
@@ -347,6 +364,72 @@ impl<'a> Element<'a> {
             Keys::Value(value) => value == item,
             Keys::Members(keys) => keys.iter().all(|(key, value)| item.get(key) == Some(value)),
         }
+    }
+}
+
+/// Tells whether the types of a kind are known here: no definition can have a group without a dot (Kubernetes
+/// `apiextensions/validation`), so the kinds of these are the server's own.
+fn is_built_in(object: &Json) -> bool {
+    object["apiVersion"].as_str().is_some_and(|version| match version.split_once('/') {
+        None => true,
+        Some((group, _)) => matches!(group, "apps" | "autoscaling" | "batch" | "policy"),
+    })
+}
+
+/// Tells whether a field of a built-in kind has its live value because of what is known of its type: a zero value that
+/// is not stored, or a default inside a mapping that is one value for the server.
+///
+/// A field that is owned and not there was sent as the zero value of its type. But what is sent now can be of another
+/// type, which the server refuses; so it counts only for fields whose name tells the type, in all of these kinds.
+fn well_known(key: &str, desired: &Json, live: Option<&Json>) -> bool {
+    match (desired, live) {
+        (Json::Bool(false), None) => {
+            matches!(
+                key,
+                "hostIPC"
+                    | "hostNetwork"
+                    | "hostPID"
+                    | "paused"
+                    | "publishNotReadyAddresses"
+                    | "readOnly"
+                    | "stdin"
+                    | "tty"
+            )
+        }
+        (Json::Number(number), None) if number.as_i64() == Some(0) => {
+            matches!(key, "hostPort" | "initialDelaySeconds" | "minReadySeconds" | "nodePort")
+        }
+        (Json::String(text), None) if text.is_empty() => {
+            matches!(key, "loadBalancerIP" | "priorityClassName" | "subPath" | "value")
+        }
+        (Json::Array(items), None) if items.is_empty() => matches!(
+            key,
+            "args"
+                | "command"
+                | "env"
+                | "envFrom"
+                | "externalIPs"
+                | "hostAliases"
+                | "imagePullSecrets"
+                | "initContainers"
+                | "loadBalancerSourceRanges"
+                | "ports"
+                | "tolerations"
+                | "topologySpreadConstraints"
+                | "volumeMounts"
+                | "volumes"
+        ),
+        (Json::Object(members), None) if members.is_empty() => matches!(
+            key,
+            "annotations" | "binaryData" | "data" | "labels" | "limits" | "nodeSelector" | "requests"
+        ),
+        (Json::Object(sent), Some(Json::Object(stored))) if key == "fieldRef" => {
+            stored.len() == sent.len() + 1
+                && !sent.contains_key("apiVersion")
+                && stored.get("apiVersion").is_some_and(|version| version == "v1")
+                && sent.iter().all(|(key, value)| stored.get(key) == Some(value))
+        }
+        _ => false,
     }
 }
 

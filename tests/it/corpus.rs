@@ -4,7 +4,7 @@
 //! folder or an archive (`.tar.xz`).
 
 #[path = "../support/corpus.rs"]
-mod runner;
+pub(crate) mod runner;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,22 +79,33 @@ fn a_corpus_without_cases_is_no_success() {
     assert!(runner::run(empty.path(), 1).is_err());
 }
 
-#[test]
-fn the_given_corpus_comes_out_as_recorded() {
-    let Some(given) = std::env::var_os("STATECTL_CORPUS").map(PathBuf::from) else {
-        support::say("STATECTL_CORPUS names no corpus: only the tiny one is compared");
-        return;
-    };
+/// A corpus to work with; what was unpacked for it goes with it.
+pub(crate) struct Given {
+    pub(crate) dir: PathBuf,
+    _unpacked: tempfile::TempDir,
+}
+
+/// Returns the corpus that `STATECTL_CORPUS` names, if it names one.
+pub(crate) fn given() -> Option<Given> {
+    let given = std::env::var_os("STATECTL_CORPUS").map(PathBuf::from)?;
     let unpacked = tempfile::tempdir().unwrap();
-    let dir = if given.is_file() {
+    let is_archive = given.is_file();
+    if is_archive {
         let status =
             Command::new("tar").arg("-xJf").arg(&given).arg("-C").arg(unpacked.path()).status().unwrap();
         assert!(status.success(), "cannot unpack {}", given.display());
-        unpacked.path()
-    } else {
-        &given
+    }
+    let dir = if is_archive { unpacked.path().to_owned() } else { given };
+    Some(Given { dir, _unpacked: unpacked })
+}
+
+#[test]
+fn the_given_corpus_comes_out_as_recorded() {
+    let Some(given) = given() else {
+        support::say("STATECTL_CORPUS names no corpus: only the tiny one is compared");
+        return;
     };
-    let report = runner::run(dir, 2).unwrap();
+    let report = runner::run(&given.dir, 2).unwrap();
     for (time, case) in report.slowest(3) {
         support::say(&format!("{:>6} ms {case}", time.as_millis()));
     }

@@ -145,10 +145,10 @@ enum Class {
     Partial,
 }
 
-struct Case {
-    id: String,
+pub(crate) struct Case {
+    pub(crate) id: String,
     class: Class,
-    chart_dir: PathBuf,
+    pub(crate) chart_dir: PathBuf,
     values: Option<PathBuf>,
     release: ReleaseInfo,
     capabilities: Capabilities,
@@ -199,7 +199,7 @@ pub(crate) fn run(dir: &Path, jobs: usize) -> Result<Report, String> {
 }
 
 /// Loads a chart as the library does that the cases were made with: it takes any `apiVersion`.
-fn load(dir: &Path) -> Result<Chart, String> {
+pub(crate) fn load(dir: &Path) -> Result<Chart, String> {
     let files = dir::files(dir).map_err(|error| helm_text(&error))?;
     chart::load::from_files(files).map_err(|error| helm_text(&error))
 }
@@ -224,7 +224,7 @@ fn run_chart(cases: &[&Case]) -> Vec<(Outcome, Duration)> {
 }
 
 /// An error as the corpus describes it.
-struct Answer {
+pub(crate) struct Answer {
     class: &'static str,
     text: String,
 }
@@ -258,6 +258,15 @@ impl Answer {
 }
 
 fn render(case: &Case, chart: &Chart, renderer: &mut Renderer) -> Result<BTreeMap<String, String>, Answer> {
+    render_as(case, chart, |request| renderer.files(request, &mut Lookups::offline()))
+}
+
+/// Renders a case in one of the renderer's ways.
+pub(crate) fn render_as<T>(
+    case: &Case,
+    chart: &Chart,
+    way: impl FnOnce(&Request<'_>) -> Result<T, RenderError>,
+) -> Result<T, Answer> {
     let values = match &case.values {
         None => Map::new(),
         Some(path) => fs::read(path)
@@ -274,7 +283,7 @@ fn render(case: &Case, chart: &Chart, renderer: &mut Renderer) -> Result<BTreeMa
         now: jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC),
         seed: [7; 32],
     };
-    renderer.files(&request, &mut Lookups::offline()).map_err(|error| Answer::of_render(&error))
+    way(&request).map_err(|error| Answer::of_render(&error))
 }
 
 fn compare(case: &Case, answer: Result<BTreeMap<String, String>, Answer>) -> Outcome {
@@ -361,7 +370,8 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn read_index(dir: &Path) -> Result<Vec<Case>, String> {
+/// Returns the cases of the corpus in `dir`.
+pub(crate) fn read_index(dir: &Path) -> Result<Vec<Case>, String> {
     let dist = dir.join("dist");
     let entries = fs::read_dir(&dist).map_err(|error| format!("cannot read {}: {error}", dist.display()))?;
     let mut indexes: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
