@@ -1,6 +1,7 @@
 //! Looks at all releases of a run at once: one list for each kind and namespace serves them all.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::arrivals::Arrivals;
 use super::cluster::Cluster;
@@ -8,8 +9,8 @@ use super::content::{self, Rendered};
 use crate::dsf::state::{DesiredState, Release};
 use crate::history::{History, Status};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
-use crate::observe::{self, Histories, Recorded, Target, Unread, Verify};
-use crate::plan::{self, Content, ObservedObject, Reason, Remnant, ServerAnswer, Wanted};
+use crate::observe::{self, Histories, Recorded, Scalers, Target, Unread, Verify};
+use crate::plan::{self, Content, FieldRules, ObservedObject, Reason, Remnant, ServerAnswer, Wanted};
 
 /// What the looks at the releases of a run share.
 pub(super) struct Observer<'a> {
@@ -40,10 +41,16 @@ impl Observer<'_> {
         let mut drafts = Vec::new();
         for release in releases {
             let rendered = rendered.remove(&release.key);
-            drafts.push(rendered.map(|rendered| self.draft(&release.key, rendered?, &mut targets)));
+            let history = histories.get(&release.key);
+            drafts.push(rendered.map(|rendered| {
+                let rendered = rendered?;
+                let rules = rules(&state.context, release, history, &rendered);
+                self.draft(&release.key, rendered, &rules, &mut targets)
+            }));
         }
         let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
-        let seen = observe::objects(reader, discovery, targets, self.verify).await;
+        let scalers = Scalers::new(discovery);
+        let seen = observe::objects(reader, discovery, &scalers, targets, self.verify).await;
         let mut seen = observe::look_around(reader, discovery, seen).await.into_iter();
 
         let mut wanted = Vec::new();
@@ -103,6 +110,7 @@ impl Observer<'_> {
         &self,
         release: &ReleaseKey,
         mut rendered: Rendered,
+        rules: &Arc<FieldRules>,
         targets: &mut Vec<Target>,
     ) -> Result<Draft, Reason> {
         let (objects, crds) = (std::mem::take(&mut rendered.objects), std::mem::take(&mut rendered.crds));
@@ -110,7 +118,7 @@ impl Observer<'_> {
         let marked = objects.into_iter().map(|body| (body, true));
         let all = marked.chain(crds.into_iter().map(|body| (body, false)));
         let own: Vec<Target> =
-            all.map(|(body, marked)| self.target(release, body, marked)).collect::<Result<_, _>>()?;
+            all.map(|(body, marked)| self.target(release, body, marked, rules)).collect::<Result<_, _>>()?;
         targets.extend(own);
         Ok(Draft { rendered, objects: counts.0, crds: counts.1 })
     }
@@ -143,7 +151,13 @@ impl Observer<'_> {
         })
     }
 
-    fn target(&self, release: &ReleaseKey, body: serde_json::Value, marked: bool) -> Result<Target, Reason> {
+    fn target(
+        &self,
+        release: &ReleaseKey,
+        body: serde_json::Value,
+        marked: bool,
+        rules: &Arc<FieldRules>,
+    ) -> Result<Target, Reason> {
         let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
             Ok(resource) => resource.namespaced,
             // A kind that is still to come: its definition tells.
@@ -161,8 +175,22 @@ impl Observer<'_> {
             (!known && kind_arrives).then(|| format!("the CustomResourceDefinition of {}", key.gvk.kind))
         };
         let body = if marked { plan::body::stamped(body, release) } else { plan::body::applicable(body) };
-        Ok(Target { key, body, arrives })
+        Ok(Target { key, body, arrives, rules: Arc::clone(rules) })
     }
+}
+
+/// Returns what a release says about the fields of its objects. Without records nothing is taken over that a first
+/// revision could not take over.
+fn rules(
+    context: &str,
+    release: &Release,
+    history: Option<&History>,
+    rendered: &Rendered,
+) -> Arc<FieldRules> {
+    let none = History::new(release.key.clone());
+    let adoption = plan::adoption(context, release, history.unwrap_or(&none));
+    let rules = FieldRules::new(release, adoption.allowed, adoption.takes_over);
+    Arc::new(rules.with_autoscalers(&rendered.objects))
 }
 
 fn protected_by(state: &DesiredState, release: &Release) -> Option<String> {

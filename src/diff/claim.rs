@@ -3,14 +3,14 @@
 use serde_json::{Value as Json, json};
 
 use super::fieldset::FieldSet;
-use super::managed::fold_updates;
+use super::fold::{Former, fold_updates};
 use super::path::{FieldPath, Step};
 
-/// Returns the JSON patch that makes everything that `from` own by ordinary updates, and the fields of `claims`, part
+/// Returns the JSON patch that makes everything that `from` own, and the fields of `claims`, part
 /// of the apply entry of `manager`, over exactly the version that was read; nothing if there is nothing to do.
 ///
 /// Fields that are not there, and those below lists, are passed over: elements of lists are owned by their keys.
-pub fn claim_patch(object: &Json, manager: &str, from: &[&str], claims: &[FieldPath]) -> Option<Json> {
+pub fn claim_patch(object: &Json, manager: &str, from: &[Former], claims: &[FieldPath]) -> Option<Json> {
     let folded = fold_updates(object, manager, from);
     let mut entries = match &folded {
         Some(entries) => entries.clone(),
@@ -80,11 +80,11 @@ mod tests {
                 json!([entry(json!({"f:spec": {"f:replicas": {}, "f:strategy": rolling}}))]),
             ),
         ] {
-            let patch = claim_patch(&live(entries), "helm", &["helm"], &claims).unwrap();
+            let patch = claim_patch(&live(entries), "helm", &[Former::updates_of("helm")], &claims).unwrap();
             assert_eq!(patch[0]["value"], expected);
             assert_eq!(patch[1]["value"], "7");
         }
         let nothing = [FieldPath::parse("spec.absent"), FieldPath::parse("spec.list[0]")];
-        assert_eq!(claim_patch(&live(json!([])), "helm", &["helm"], &nothing), None);
+        assert_eq!(claim_patch(&live(json!([])), "helm", &[Former::updates_of("helm")], &nothing), None);
     }
 }

@@ -167,6 +167,12 @@ fn is_keyed(list: &[Json], keys: ListKeys) -> bool {
     })
 }
 
+/// Returns the step to each element of a list: by what tells it apart, else by position.
+pub(super) fn steps(list: &[Json]) -> Vec<Step> {
+    let keys = list_keys(list, list);
+    list.iter().enumerate().map(|(index, item)| step(keys, item, index)).collect()
+}
+
 fn step(keys: Option<ListKeys>, item: &Json, index: usize) -> Step {
     let Some((required, optional)) = keys else { return Step::Index(index) };
     let members = required.iter().chain(*optional).filter_map(|key| {

@@ -82,6 +82,11 @@ impl FieldSet {
         self.member && self.children.is_empty()
     }
 
+    /// Tells whether the field itself is in the set, with or without members.
+    pub(super) fn is_member(&self) -> bool {
+        self.member
+    }
+
     pub(super) fn children(&self) -> impl Iterator<Item = (&str, &FieldSet)> {
         self.children.iter().map(|(key, child)| (key.as_str(), child))
     }

@@ -1,16 +1,11 @@
-//! Who owns the fields of an object, and moving Helm's old ownership into server-side apply.
-//!
-//! Source: Kubernetes server-side apply; the move is that of client-go's `csaupgrade`. An entry that an
-//! ordinary update left under our name keeps every field it owns alive when the manifest drops it, so such
-//! entries are folded into our apply entry before anything is applied.
+//! Who owns the fields of an object. Source: Kubernetes server-side apply.
 
 use std::fmt;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::fieldset::{FieldSet, element, resolve};
 use super::path::FieldPath;
-use crate::model::split_api_version;
 
 /// How an owner wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +44,8 @@ impl fmt::Display for Owner {
 pub struct ManagedEntry {
     /// Whose fields.
     pub owner: Owner,
+    /// When it wrote last, as the server has it; empty where it has none.
+    pub time: String,
     /// Which fields.
     pub fields: FieldSet,
 }
@@ -57,7 +54,11 @@ pub struct ManagedEntry {
 pub fn managed_entries(object: &Json) -> Vec<ManagedEntry> {
     raw_entries(object)
         .iter()
-        .map(|entry| ManagedEntry { owner: owner(entry), fields: FieldSet::parse(&entry["fieldsV1"]) })
+        .map(|entry| ManagedEntry {
+            owner: owner(entry),
+            time: entry["time"].as_str().unwrap_or_default().to_owned(),
+            fields: FieldSet::parse(&entry["fieldsV1"]),
+        })
         .collect()
 }
 
@@ -73,7 +74,7 @@ pub(super) fn raw_entries(object: &Json) -> &[Json] {
     object.pointer("/metadata/managedFields").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn owner(entry: &Json) -> Owner {
+pub(super) fn owner(entry: &Json) -> Owner {
     let text = |key: &str| entry.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
     Owner {
         manager: text("manager"),
@@ -83,51 +84,8 @@ fn owner(entry: &Json) -> Owner {
     }
 }
 
-fn is_ours(owner: &Owner, manager: &str, operation: Operation) -> bool {
+pub(super) fn is_ours(owner: &Owner, manager: &str, operation: Operation) -> bool {
     owner.manager == manager && owner.operation == operation && owner.subresource.is_empty()
-}
-
-/// Returns the `managedFields` in which everything that `from` own by ordinary updates belongs to the apply
-/// entry of `manager`; nothing if there is nothing to move.
-///
-/// Entries of another version of the same group are moved too: the names of fields hardly change between
-/// versions, and the server drops names it does not know. Entries of other groups are removed, as `csaupgrade`
-/// does.
-pub fn fold_updates(object: &Json, manager: &str, from: &[&str]) -> Option<Vec<Json>> {
-    let entries = raw_entries(object);
-    let is_old = |entry: &Json| {
-        let owner = owner(entry);
-        from.iter().any(|name| is_ours(&owner, name, Operation::Update))
-    };
-    let newest = entries.iter().rposition(is_old)?;
-    let apply = entries.iter().position(|entry| is_ours(&owner(entry), manager, Operation::Apply));
-    let target = apply.unwrap_or(newest);
-    let mut folded = entries[target].clone();
-    let version = owner(&folded).api_version;
-    let same_group =
-        |entry: &&Json| split_api_version(&owner(entry).api_version).0 == split_api_version(&version).0;
-    let fields = entries
-        .iter()
-        .filter(|entry| is_old(entry))
-        .filter(same_group)
-        .fold(FieldSet::parse(&folded["fieldsV1"]), |set, entry| {
-            set.union(&FieldSet::parse(&entry["fieldsV1"]))
-        });
-    folded["manager"] = manager.into();
-    folded["operation"] = "Apply".into();
-    folded["fieldsV1"] = fields.to_json();
-    let kept = entries.iter().enumerate().filter(|(at, entry)| *at == target || !is_old(entry));
-    Some(kept.map(|(at, entry)| if at == target { folded.clone() } else { entry.clone() }).collect())
-}
-
-/// Returns the JSON patch that writes folded `managedFields` over exactly the version that was read. A stale
-/// version makes the server answer 409; a `test` operation would only give an unspecific 422.
-pub fn fold_patch(object: &Json, manager: &str, from: &[&str]) -> Option<Json> {
-    let fields = fold_updates(object, manager, from)?;
-    Some(json!([
-        {"op": "replace", "path": "/metadata/managedFields", "value": fields},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": object["metadata"]["resourceVersion"]},
-    ]))
 }
 
 /// How the fields somebody applied compare with a manifest.
@@ -288,7 +246,7 @@ impl Search<'_> {
 }
 
 /// Equality of JSON in which `2` and `2.0` are the same number.
-fn same(a: &Json, b: &Json) -> bool {
+pub(super) fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Object(a), Json::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
@@ -300,6 +258,8 @@ fn same(a: &Json, b: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn entry(manager: &str, operation: &str, fields: Json) -> Json {
@@ -308,54 +268,6 @@ mod tests {
 
     fn object(entries: &[Json]) -> Json {
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "resourceVersion": "7", "managedFields": entries}})
-    }
-
-    #[test]
-    fn updates_of_helm_are_folded_into_its_apply_entry() {
-        let apply = entry("helm", "Apply", json!({"f:spec": {"f:replicas": {}}}));
-        let update = entry(
-            "helm",
-            "Update",
-            json!({"f:spec": {"f:paused": {}}, "f:metadata": {"f:labels": {".": {}, "f:a": {}}}}),
-        );
-        let other = entry("kubectl", "Update", json!({"f:spec": {"f:x": {}}}));
-        let mut scale = entry("helm", "Update", json!({"f:spec": {"f:replicas": {}}}));
-        scale["subresource"] = "scale".into();
-        let mut older = entry("helm", "Update", json!({"f:spec": {"f:old": {}}}));
-        older["apiVersion"] = "apps/v1beta2".into();
-        let mut foreign_group = entry("helm", "Update", json!({"f:spec": {"f:gone": {}}}));
-        foreign_group["apiVersion"] = "extensions/v1beta1".into();
-        let both = json!({"f:spec": {"f:paused": {}, "f:replicas": {}}, "f:metadata": {"f:labels": {".": {}, "f:a": {}}}});
-        let union = |fields: Json| entry("helm", "Apply", fields);
-        for (entries, expected) in [
-            (vec![apply.clone(), other.clone()], None),
-            (vec![scale.clone()], None),
-            (vec![], None),
-            (
-                vec![other.clone(), update.clone()],
-                Some(vec![other.clone(), union(update["fieldsV1"].clone())]),
-            ),
-            (
-                vec![apply.clone(), other.clone(), update.clone(), scale.clone()],
-                Some(vec![union(both), other.clone(), scale]),
-            ),
-            (
-                vec![apply.clone(), older, foreign_group],
-                Some(vec![union(json!({"f:spec": {"f:replicas": {}, "f:old": {}}}))]),
-            ),
-        ] {
-            let object = object(&entries);
-            assert_eq!(fold_updates(&object, "helm", &["helm"]), expected);
-            if let Some(fields) = expected {
-                let patch = fold_patch(&object, "helm", &["helm"]).unwrap();
-                assert_eq!(patch[0]["value"], Json::from(fields));
-                assert_eq!(patch[1]["value"], "7");
-            }
-        }
-        let before = entry("before-first-apply", "Update", json!({"f:spec": {"f:x": {}}}));
-        let folded =
-            fold_updates(&object(&[apply, before]), "helm", &["helm", "before-first-apply"]).unwrap();
-        assert_eq!(folded, [union(json!({"f:spec": {"f:replicas": {}, "f:x": {}}}))]);
     }
 
     fn gap(owned: Json, desired: Json) -> (Vec<String>, Vec<String>) {

@@ -7,14 +7,17 @@
 mod claim;
 mod compare;
 mod fieldset;
+mod fold;
 mod ignored;
 mod immutable;
 mod managed;
+mod manager;
 mod mask;
 mod path;
 mod proof;
 mod quantity;
 mod refusal;
+mod select;
 mod text;
 
 use serde_json::Value as Json;
@@ -22,17 +25,20 @@ use serde_json::Value as Json;
 pub use claim::claim_patch;
 pub use compare::FieldChange;
 pub use fieldset::FieldSet;
+pub use fold::{Former, after_fold, fold_updates};
 pub use ignored::ignored_changes;
 pub use immutable::{Trial, Verdict, classify};
 pub use managed::{
-    ForeignField, ManagedEntry, Operation, Owner, OwnershipGap, applied_fields, fold_patch, fold_updates,
-    foreign_fields, managed_entries, ownership_gap,
+    ForeignField, ManagedEntry, Operation, Owner, OwnershipGap, applied_fields, foreign_fields,
+    managed_entries, ownership_gap,
 };
+pub use manager::{ManagerClass, is_makers, manager_class};
 pub use mask::{Masker, sanitize_message};
 pub use path::{FieldPath, Step};
 pub use proof::{Doubt, Proof, prove_unchanged};
 pub use quantity::compare as compare_quantities;
 pub use refusal::{Cause, Problem, ServerError};
+pub use select::{leaves, matching_fields};
 pub use text::{Line, TextDiff};
 
 /// The difference between an object before and after.

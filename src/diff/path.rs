@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::model::{FieldPattern, PatternStep, glob};
+
 /// One step into an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -100,6 +102,29 @@ impl FieldPath {
         }
     }
 
+    /// Returns the field of an object for a change, if it is there.
+    pub fn find_mut<'a>(&self, object: &'a mut Json) -> Option<&'a mut Json> {
+        find_mut(object, &self.0)
+    }
+
+    /// Tells whether a pattern names the field, or one that it is in.
+    pub fn is_below(&self, pattern: &FieldPattern) -> bool {
+        let steps = pattern.steps();
+        steps.len() <= self.0.len()
+            && steps.iter().zip(&self.0).all(|(wanted, step)| step.is_meant_by(wanted))
+    }
+
+    /// Tells whether the field is in another one, or is that one.
+    pub fn is_in(&self, other: &FieldPath) -> bool {
+        self.0.starts_with(&other.0)
+    }
+
+    /// Takes the field out of an object, and what becomes empty by that around it; elements behind it move up.
+    /// A field that is not there leaves the object as it is.
+    pub fn cut(&self, object: &mut Json) {
+        cut(&self.0, object);
+    }
+
     /// Takes the field out of an object; elements behind it move up.
     pub fn remove(&self, object: &mut Json) {
         let Some((last, way)) = self.0.split_last() else { return };
@@ -114,6 +139,34 @@ impl FieldPath {
     }
 }
 
+fn cut(way: &[Step], value: &mut Json) {
+    let Some((first, rest)) = way.split_first() else { return };
+    let own = FieldPath(vec![first.clone()]);
+    if rest.is_empty() {
+        own.remove(value);
+        return;
+    }
+    // Found before: the element may lose what it is found by.
+    let place = value.as_array().and_then(|elements| match first {
+        Step::Index(index) => Some(*index),
+        step => elements.iter().position(|element| step.fits(element)),
+    });
+    let Some(below) = own.find_mut(value) else { return };
+    cut(rest, below);
+    let is_empty = match below {
+        Json::Object(members) => members.is_empty(),
+        Json::Array(elements) => elements.is_empty(),
+        _ => false,
+    };
+    if !is_empty {
+        return;
+    }
+    match (value, place) {
+        (Json::Array(elements), Some(place)) => drop(elements.remove(place)),
+        (value, _) => own.remove(value),
+    }
+}
+
 fn find_mut<'a>(object: &'a mut Json, way: &[Step]) -> Option<&'a mut Json> {
     way.iter().try_fold(object, |value, step| match step {
         Step::Key(key) => value.get_mut(key),
@@ -125,6 +178,28 @@ fn find_mut<'a>(object: &'a mut Json, way: &[Step]) -> Option<&'a mut Json> {
 }
 
 impl Step {
+    /// Tells whether a step of a pattern stands for this one.
+    fn is_meant_by(&self, wanted: &PatternStep) -> bool {
+        match (wanted, self) {
+            (PatternStep::Name(pattern), _) if pattern == "*" => true,
+            (PatternStep::Name(pattern), Step::Key(key)) => glob(pattern, key),
+            (PatternStep::AnyElement, Step::Index(_) | Step::Match(_) | Step::Value(_)) => true,
+            (PatternStep::Index(wanted), Step::Index(index)) => wanted == index,
+            (PatternStep::Match(wanted), Step::Match(members)) => wanted
+                .iter()
+                .all(|(key, pattern)| members.iter().any(|(own, value)| own == key && glob(pattern, value))),
+            (PatternStep::Value(pattern), Step::Value(json)) => glob(pattern, json.trim_matches('"')),
+            (
+                PatternStep::Name(_)
+                | PatternStep::AnyElement
+                | PatternStep::Index(_)
+                | PatternStep::Match(_)
+                | PatternStep::Value(_),
+                _,
+            ) => false,
+        }
+    }
+
     /// Tells whether an element of a list is the one that the step means.
     fn fits(&self, element: &Json) -> bool {
         match self {
@@ -133,7 +208,8 @@ impl Step {
                 match found {
                     Some(Json::String(text)) => text == wanted,
                     Some(other) => same_text(other, wanted),
-                    None => wanted.is_empty(),
+                    // A manifest may leave out what the server fills in.
+                    None => wanted.is_empty() || (key == "protocol" && wanted == "TCP"),
                 }
             }),
             Step::Value(json) => same_text(element, json),
@@ -206,6 +282,8 @@ fn is_plain(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -231,6 +309,48 @@ mod tests {
         }
         for odd in ["", "[", "[]", "..", "a[\"", "a]b"] {
             drop(FieldPath::parse(odd).to_string());
+        }
+    }
+
+    #[test]
+    fn patterns_name_fields_and_what_is_below() {
+        let below = |path: &str, pattern: &str| {
+            FieldPath::parse(path).is_below(&FieldPattern::parse(pattern).unwrap())
+        };
+        for (path, pattern, expected) in [
+            ("spec.replicas", "spec.replicas", true),
+            ("spec.replicas", "spec", true),
+            ("spec.replicas", "spec.repl*", true),
+            ("spec", "spec.replicas", false),
+            ("spec.containers[name=web].image", "spec.containers[name=web].image", true),
+            ("spec.containers[name=web].image", "spec.containers[name=w*]", true),
+            ("spec.containers[name=web].image", "spec.containers[*].image", true),
+            ("spec.containers[name=web].image", "spec.containers.*.image", true),
+            ("spec.containers[name=web].image", "spec.containers[name=db].image", false),
+            ("spec.ports[containerPort=80,protocol=TCP].name", "spec.ports[containerPort=80].name", true),
+            ("metadata.annotations[\"a.b/c\"]", "metadata.annotations[a.b/*]", true),
+            ("metadata.annotations[\"a.b/c\"]", "metadata.annotations.*", true),
+            ("metadata.finalizers[=\"x\"]", "metadata.finalizers[=x]", true),
+            ("metadata.finalizers[=\"x\"]", "metadata.finalizers[0]", false),
+        ] {
+            assert_eq!(below(path, pattern), expected, "{path} {pattern}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_empty_goes_along() {
+        for (path, expected) in [
+            ("metadata.annotations.a", json!({"spec": {"ports": [{"port": 1}]}})),
+            ("spec.ports[port=1,protocol=TCP].port", json!({"metadata": {"annotations": {"a": "1"}}})),
+            (
+                "spec.nothing",
+                json!({"metadata": {"annotations": {"a": "1"}}, "spec": {"ports": [{"port": 1}]}}),
+            ),
+        ] {
+            let mut object =
+                json!({"metadata": {"annotations": {"a": "1"}}, "spec": {"ports": [{"port": 1}]}});
+            FieldPath::parse(path).cut(&mut object);
+            assert_eq!(object, expected, "{path}");
         }
     }
 

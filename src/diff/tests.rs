@@ -209,7 +209,7 @@ proptest! {
             {"manager": "other", "operation": "Apply", "apiVersion": "v1", "fieldsV1": live}]}, "data": live});
         foreign_fields(&object, &desired, "helm");
         ownership_gap(&FieldSet::parse(&fields), &desired);
-        if let Some(folded) = fold_updates(&object, "helm", &["helm"]) {
+        if let Some(folded) = fold_updates(&object, "helm", &[Former::updates_of("helm")]) {
             prop_assert_eq!(folded.len(), 2);
         }
     }

@@ -7,6 +7,7 @@ use super::keys;
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
 use super::raw::{At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings};
+use super::rules::{create_only, field_conflicts, ignore};
 use super::state::{
     Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
     OnRemove, Patience, Recover,
@@ -323,6 +324,9 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         ),
         create_only: create_only(fields, cx),
         helm_flags: fields.texts("helmFlags", cx),
+        field_conflicts: field_conflicts(fields, cx),
+        ignore: ignore(fields, cx),
+        restart_on_config: fields.boolean("restartOnConfig", cx),
     }
 }
 
@@ -397,30 +401,6 @@ fn allow_data_loss(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<ObjectN
                 cx.report
                     .problem(problem.hint("write KIND/NAME, such as \"PersistentVolumeClaim/data-db-0\""));
             }
-        }
-    }
-    out
-}
-
-fn create_only(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<ObjectName> {
-    let mut out = Vec::new();
-    let Some((items, path)) = fields.list("createOnly", cx) else { return out };
-    for (at, item) in items.iter().enumerate() {
-        let path = format!("{path}[{at}]");
-        let Kind::Map(table) = &item.kind else {
-            let _: Option<()> = wrong_type(item, &path, "a table with `kind` and `name`", cx);
-            continue;
-        };
-        let fields = Fields::new(table, path.as_str());
-        let mut part = |key: &str| {
-            if fields.get(key).is_none() {
-                let message = format!("`{key}` is missing");
-                cx.report.problem(Problem::new(Code::MissingKey, path.as_str(), message, item.span));
-            }
-            fields.text(key, cx)
-        };
-        if let (Some(kind), Some(name)) = (part("kind"), part("name")) {
-            out.push(ObjectName { kind: kind.value.value, name: name.value.value });
         }
     }
     out

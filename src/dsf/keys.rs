@@ -3,7 +3,7 @@
 //! One row per key: the reader, the suggestions and the reference page all work from this table, so a key
 //! changes its status in one place. A key that is not in the table is unknown.
 
-use Section::{App, ExpectCluster, File, Moved, Namespace, Need, Object, Settings};
+use Section::{App, Conflict, ExpectCluster, File, Ignore, Moved, Namespace, Need, Object, Settings};
 use Shape::{Anything, Leaf, ListOf, Table, TableOf};
 use Status::{NoEffect, NotYet, Rejected, Supported};
 
@@ -26,11 +26,16 @@ pub enum Section {
     Need,
     /// An entry of `apps.APP.createOnly`.
     Object,
+    /// An entry of `apps.APP.fieldConflicts`.
+    Conflict,
+    /// An entry of `apps.APP.ignore`.
+    Ignore,
 }
 
 impl Section {
     /// Every section, in the order of the reference page.
-    pub const ALL: [Section; 8] = [File, Settings, ExpectCluster, Moved, Namespace, App, Need, Object];
+    pub const ALL: [Section; 10] =
+        [File, Settings, ExpectCluster, Moved, Namespace, App, Need, Object, Conflict, Ignore];
 
     /// Returns the place of the section in a file, as it is written in headings and messages.
     pub fn place(self) -> &'static str {
@@ -43,6 +48,8 @@ impl Section {
             App => "apps.APP",
             Need => "apps.APP.needs[]",
             Object => "apps.APP.createOnly[]",
+            Conflict => "apps.APP.fieldConflicts[]",
+            Ignore => "apps.APP.ignore[]",
         }
     }
 }
@@ -326,10 +333,10 @@ pub const KEYS: &[Key] = &[
     ours(App, "allowDataLoss", Leaf, Supported, "list of KIND/NAME", "", "Objects that may be deleted with the data, or the other objects, that go with them; `force` is needed as well."),
     ours(App, "onRemove", Leaf, Supported, "uninstall, orphan or ask", "uninstall", "What happens when this entry leaves the file; stored with the release."),
     ours(App, "adopt", Leaf, Supported, "never, unowned or any", "never", "Whether existing objects or releases that are not ours may be taken over."),
-    ours(App, "createOnly", ListOf(Object), NotYet, "list of { kind, name }", "", "Objects that are made once and then left alone."),
-    ours(App, "fieldConflicts", Leaf, NotYet, TABS, "", "What happens to fields that another manager owns."),
-    ours(App, "restartOnConfig", Leaf, NotYet, BOOL, "false", "Restarts pods that read a changed ConfigMap or Secret."),
-    ours(App, "ignore", Leaf, NotYet, TABS, "", "Fields that count neither as drift nor as a change."),
+    ours(App, "createOnly", ListOf(Object), Supported, "list of { kind, name }", "", "Objects that are made once and then left alone."),
+    ours(App, "fieldConflicts", ListOf(Conflict), Supported, "list of { path, manager, action }", "by class of manager", "What happens to fields that another manager owns with another value; the first that fits counts, those of the app before those of its templates and `defaults`. Where none fits, people (kubectl, k9s, …) are taken back, controllers are left alone, and other deployers (Argo CD, Flux, Pulumi, Terraform, …) block the release."),
+    ours(App, "restartOnConfig", Leaf, Supported, BOOL, "false", "Restarts pods that read a changed ConfigMap or Secret of the release, by a digest in an annotation of the pod template. The recorded manifest stays Helm's, so `helm rollback` drops the annotation."),
+    ours(App, "ignore", ListOf(Ignore), Supported, "list of { kind, path, name }", "", "Fields that count neither as drift nor as a change: they stay as they are in the cluster."),
     helmsman(App, "helmFlags", Leaf, Supported, STRS, "", "Flags of `helm upgrade` that mean something here: `--reset-values`, `--reuse-values`, `--reset-then-reuse-values`, `--values`, the `--set` family, `--timeout`, `--wait`, `--wait-for-jobs`, `--no-hooks`, `--history-max`, `--skip-crds`, `--skip-schema-validation`, `--render-subchart-notes`, `--take-ownership`."),
     helmsman(App, "helmDiffFlags", Leaf, NoEffect("differences are made without the helm-diff plugin"), STRS, "", "Flags of `helm diff`."),
     helmsman(App, "postRenderer", Leaf, NotYet, STR, "", "A program that changes the rendered manifests."),
@@ -340,6 +347,14 @@ pub const KEYS: &[Key] = &[
 
     ours(Object, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough: `Cluster.postgresql.cnpg.io`; required."),
     ours(Object, "name", Leaf, Supported, STR, "", "The name; required."),
+
+    ours(Conflict, "path", Leaf, Supported, STR, "every field", "A field and what is below it, such as `spec.replicas`, `spec.template.spec.containers[name=web].image` or `metadata.annotations[example.org/a]`; `*` stands for any name."),
+    ours(Conflict, "manager", Leaf, Supported, STR, "*", "The field manager as `kubectl get --show-managed-fields` names it; `*` stands for any text."),
+    ours(Conflict, "action", Leaf, Supported, "take, keep or fail", "", "take: it becomes what the chart says; keep: it is left out of what is applied; fail: the release is blocked. Required."),
+
+    ours(Ignore, "kind", Leaf, Supported, STR, "", "The kind, as in `createOnly`; `*` stands for any text. Required."),
+    ours(Ignore, "name", Leaf, Supported, STR, "every object", "The name; `*` stands for any text."),
+    ours(Ignore, "path", Leaf, Supported, STR, "", "A field and what is below it, as in `fieldConflicts`; required."),
 ];
 
 #[cfg(test)]

@@ -97,12 +97,17 @@ impl Merge<'_, '_> {
 
     fn entry(&mut self, base: &mut Entry, over: Entry, place: Place, path: &str) -> Kept {
         let below = place.below(&over.key.value);
+        let key = over.key.value.as_str();
         match (&mut base.value.kind, over.value.kind) {
             (Kind::Map(base), Kind::Map(over)) => {
                 self.tables(base, over, below, path);
                 Kept::Yes
             }
             (Kind::List(base), Kind::List(mut over)) if place != Place::Values => {
+                // Of these rules the first that fits counts, so the upper layer's come first.
+                if place == Place::App && key == "fieldConflicts" {
+                    std::mem::swap(base, &mut over);
+                }
                 base.append(&mut over);
                 Kept::Yes
             }

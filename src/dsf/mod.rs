@@ -23,6 +23,7 @@ mod read_yaml;
 mod reference;
 mod report;
 mod resolve;
+mod rules;
 pub mod state;
 mod substitute;
 mod tree;

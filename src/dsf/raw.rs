@@ -3,8 +3,8 @@
 //! `None` means "not given". [`super::resolve`] makes the complete state from it.
 
 use super::state::{
-    Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover,
+    Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, MaxPrune, NeedWhen, ObjectName, OnError,
+    OnFailure, OnInterrupted, OnRemove, Patience, Recover,
 };
 use super::tree::Text;
 use crate::model::ReleaseKey;
@@ -117,6 +117,9 @@ pub(super) struct RawApp {
     pub(super) adopt: Given<Adopt>,
     pub(super) create_only: Vec<ObjectName>,
     pub(super) helm_flags: Vec<At<Text>>,
+    pub(super) field_conflicts: Vec<ConflictRule>,
+    pub(super) ignore: Vec<IgnoreRule>,
+    pub(super) restart_on_config: Given<bool>,
 }
 
 #[derive(Clone, Debug)]

@@ -65,7 +65,9 @@ fn format_heading(section: Section) -> String {
         | Section::Namespace
         | Section::App
         | Section::Need
-        | Section::Object => format!("\n## `{}`\n\n", section.place()),
+        | Section::Object
+        | Section::Conflict
+        | Section::Ignore => format!("\n## `{}`\n\n", section.place()),
     }
 }
 

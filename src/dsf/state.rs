@@ -3,7 +3,7 @@
 //! Every default is filled in: an `Option` here means "there is none", never "use the default". Knows nothing
 //! of file syntax; positions are kept only to be shown.
 
-use crate::model::ReleaseKey;
+use crate::model::{FieldPattern, ObjectKey, ReleaseKey, glob};
 use crate::text::Location;
 use crate::value::Map;
 use crate::values::ReuseValues;
@@ -265,6 +265,12 @@ pub struct Release {
     pub adopt: Adopt,
     /// Objects that are made once and then left alone.
     pub create_only: Vec<ObjectName>,
+    /// What happens to fields that another manager owns with another value; the first that fits counts.
+    pub field_conflicts: Vec<ConflictRule>,
+    /// Fields that count neither as drift nor as a change.
+    pub ignore: Vec<IgnoreRule>,
+    /// Whether pods that read a changed ConfigMap or Secret are restarted.
+    pub restart_on_config: bool,
 }
 
 /// Which chart, and where it is.
@@ -429,6 +435,61 @@ pub struct ObjectName {
     pub kind: String,
     /// The name.
     pub name: String,
+}
+
+impl ObjectName {
+    /// Tells whether this names the object.
+    pub fn names(&self, object: &ObjectKey) -> bool {
+        self.name == object.name && is_kind(&self.kind, object)
+    }
+}
+
+/// Tells whether `kind`, written `Kind` or `Kind.group`, is the kind of an object.
+fn is_kind(kind: &str, object: &ObjectKey) -> bool {
+    match kind.split_once('.') {
+        Some((kind, group)) => glob(kind, &object.gvk.kind) && group == object.gvk.group,
+        None => glob(kind, &object.gvk.kind),
+    }
+}
+
+/// What happens to fields that another manager owns with another value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConflictRule {
+    /// The fields; none for all.
+    pub path: Option<FieldPattern>,
+    /// The managers: a name, in which `*` stands for any text.
+    pub manager: String,
+    /// What happens.
+    pub action: ConflictAction,
+}
+
+/// What happens to a field that another manager owns with another value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConflictAction {
+    /// It becomes what the chart says.
+    Take,
+    /// It stays as it is, and is left out of what is applied.
+    Keep,
+    /// The release is blocked.
+    Fail,
+}
+
+/// Fields that count neither as drift nor as a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IgnoreRule {
+    /// The kind, written `Kind` or `Kind.group`; `*` stands for any text.
+    pub kind: String,
+    /// The name, in which `*` stands for any text; none for all.
+    pub name: Option<String>,
+    /// The fields.
+    pub path: FieldPattern,
+}
+
+impl IgnoreRule {
+    /// Tells whether the rule is about this object.
+    pub fn covers(&self, object: &ObjectKey) -> bool {
+        is_kind(&self.kind, object) && self.name.as_ref().is_none_or(|name| glob(name, &object.name))
+    }
 }
 
 impl fmt::Display for ObjectName {

@@ -128,7 +128,7 @@ async fn fold_ownership(
             return Err(moved());
         }
         // A stale resource version is a 409; a JSON patch `test` would be a 422, which means something else.
-        let patch = diff::claim_patch(&live, FIELD_MANAGER, &[FIELD_MANAGER], &fold.claims);
+        let patch = diff::claim_patch(&live, FIELD_MANAGER, &fold.from, &fold.claims);
         let Some(patch) = patch else { return Ok(()) };
         match context.writer.json_patch(resource, namespace, &key.name, &patch).await {
             Ok(_) => return Ok(()),

@@ -7,6 +7,7 @@ mod losses;
 mod objects;
 mod records;
 mod remedies;
+mod settle;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use futures::StreamExt as _;
 pub use objects::{Recorded, Target, Unread, objects, remnants};
 pub use records::{Histories, context_releases, histories};
 pub use remedies::look_around;
+pub use settle::Scalers;
 
 use crate::cluster::{ApiError, Connection, Discovery, ListOptions, Reader, Resource};
 use crate::model::ClusterIdentity;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use serde_json::Value as Json;
 
+use super::settle::{self, Scalers};
 use super::{SIDE_BY_SIDE, Verify, ask, losses};
 use crate::cluster::{ApiError, Discovery, ListOptions, Reader, Resource};
 use crate::diff::{self, Proof, Verdict};
 use crate::model::{FIELD_MANAGER, GroupVersionKind, MANAGED_BY_HELM, MANAGED_BY_LABEL, ObjectKey};
-use crate::plan::{Around, ObservedObject, Remnant, ServerAnswer};
+use crate::plan::{Around, FieldRules, ObservedObject, Remnant, ServerAnswer, Settled};
 
 /// From how many objects of a kind and namespace on one LIST is cheaper than a GET for each.
 const LIST_FROM: usize = 2;
@@ -27,6 +28,8 @@ pub struct Target {
     pub body: Json,
     /// What arrives in this run and has to be there first; nothing if the server can be asked now.
     pub arrives: Option<String>,
+    /// What the file says about fields that others own.
+    pub rules: Arc<FieldRules>,
 }
 
 /// An object that could not be read, and why. A list that cannot be read is one error of many objects.
@@ -41,6 +44,7 @@ type Place = (GroupVersionKind, Option<String>);
 pub async fn objects(
     reader: &Reader,
     discovery: &Discovery,
+    scalers: &Scalers,
     targets: Vec<Target>,
     verify: Verify,
 ) -> Vec<Result<ObservedObject, Unread>> {
@@ -48,32 +52,41 @@ pub async fn objects(
     let mut seen: Vec<(usize, Result<ObservedObject, Unread>)> = Vec::with_capacity(count);
     let mut places: BTreeMap<Place, Vec<(usize, Target)>> = BTreeMap::new();
     for (index, target) in targets.into_iter().enumerate() {
-        let Target { key, body, arrives } = target;
-        if let Some(arrives) = arrives {
+        if let Some(arrives) = target.arrives {
             let answer = ServerAnswer::Later { arrives };
-            seen.push((
-                index,
-                Ok(ObservedObject { key, body, live: None, answer, around: Around::default() }),
-            ));
+            seen.push((index, Ok(unseen(target.key, target.body, answer))));
             continue;
         }
-        let place = (key.gvk.clone(), key.namespace.clone());
-        places.entry(place).or_default().push((index, Target { key, body, arrives: None }));
+        let place = (target.key.gvk.clone(), target.key.namespace.clone());
+        places.entry(place).or_default().push((index, target));
     }
-    let looks = places.into_iter().map(|(place, targets)| look_at(reader, discovery, place, targets, verify));
+    let view = View { reader, scalers, verify };
+    let looks = places.into_iter().map(|(place, targets)| look_at(view, discovery, place, targets));
     let looks: Vec<_> = futures::stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
     seen.extend(looks.into_iter().flatten());
     seen.sort_by_key(|(index, _)| *index);
     seen.into_iter().map(|(_, result)| result).collect()
 }
 
+/// What the looks at objects share.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    reader: &'a Reader,
+    scalers: &'a Scalers,
+    verify: Verify,
+}
+
+/// Returns an object that was not looked at.
+fn unseen(key: ObjectKey, body: Json, answer: ServerAnswer) -> ObservedObject {
+    ObservedObject { key, body, live: None, answer, around: Around::default(), settled: Settled::default() }
+}
+
 /// Looks at the targets of one kind and namespace.
 async fn look_at(
-    reader: &Reader,
+    view: View<'_>,
     discovery: &Discovery,
     place: Place,
     targets: Vec<(usize, Target)>,
-    verify: Verify,
 ) -> Vec<(usize, Result<ObservedObject, Unread>)> {
     let resource = match discovery.resource(&place.0) {
         Ok(resource) => resource,
@@ -81,24 +94,25 @@ async fn look_at(
             let message = error.to_string();
             let unknown = targets.into_iter().map(|(index, Target { key, body, .. })| {
                 let verdict = Verdict::Other { message: message.clone() };
-                let (answer, around) = (ServerAnswer::Refused { verdict }, Around::default());
-                (index, Ok(ObservedObject { key, body, live: None, answer, around }))
+                (index, Ok(unseen(key, body, ServerAnswer::Refused { verdict })))
             });
             return unknown.collect();
         }
         Err(error) => return unread(targets, error),
     };
     let names = targets.iter().map(|(_, target)| target.key.name.as_str()).collect();
-    let mut listed = match list(reader, resource, &place, &names).await {
+    let mut listed = match list(view.reader, resource, &place, &names).await {
         Ok(listed) => listed,
         Err(error) => return unread(targets, error),
     };
-    let looks = targets.into_iter().map(|(index, Target { key, body, .. })| {
+    let looks = targets.into_iter().map(|(index, target)| {
         let listed = match &mut listed {
-            Listed::Whole(objects) => objects.remove(&key.name).map_or(Found::NotListed, Found::Object),
+            Listed::Whole(objects) => {
+                objects.remove(&target.key.name).map_or(Found::NotListed, Found::Object)
+            }
             Listed::Not => Found::NotAsked,
         };
-        async move { (index, look(reader, resource, key, body, listed, verify).await) }
+        async move { (index, look(view, resource, target, listed).await) }
     });
     futures::stream::iter(looks).buffered(SIDE_BY_SIDE).collect().await
 }
@@ -162,43 +176,54 @@ fn with_kind(mut object: Json, gvk: &GroupVersionKind) -> Json {
 /// Looks at one object. One that is not listed is most probably not there: the dry run itself tells, because it
 /// answers 201 when it would create. Only otherwise the object, which lacks Helm's label, is read.
 async fn look(
-    reader: &Reader,
+    view: View<'_>,
     resource: &Resource,
-    key: ObjectKey,
-    body: Json,
+    target: Target,
     found: Found,
-    verify: Verify,
 ) -> Result<ObservedObject, Unread> {
-    let mut asked = None;
+    let View { reader, scalers, verify } = view;
+    let Target { key, mut body, rules, .. } = target;
     let live = match found {
         Found::Object(object) => Some(object),
         Found::NotAsked => read(reader, resource, &key).await?,
         Found::NotListed => {
             let attempt = ask::apply(reader, resource, &key, &body).await;
             let creates = matches!(&attempt, Ok(answer) if answer.status == 201);
-            asked = Some(attempt);
-            if creates { None } else { read(reader, resource, &key).await? }
-        }
-    };
-    let (live, answer) = match (live, asked) {
-        (Some(live), None) => match proof(&body, &live, verify) {
-            Some(proof) => (Some(without_managers(live)), ServerAnswer::Unasked { proof }),
-            None => {
-                let attempt = ask::apply(reader, resource, &key, &body).await;
-                let answer = ask::interpret(reader, resource, &key, &body, Some(&live), attempt).await;
-                (Some(live), answer)
+            let live = if creates { None } else { read(reader, resource, &key).await? };
+            if live.is_none() {
+                let answer = ask::interpret(reader, resource, &key, &body, None, attempt).await;
+                return Ok(unseen(key, body, answer));
             }
-        },
-        (live, asked) => {
-            let attempt = match asked {
-                Some(attempt) => attempt,
-                None => ask::apply(reader, resource, &key, &body).await,
-            };
-            let answer = ask::interpret(reader, resource, &key, &body, live.as_ref(), attempt).await;
-            (live, answer)
+            // What is there decides which of its fields are applied: it is asked about again.
+            live
         }
     };
-    Ok(ObservedObject { key, body, live, answer, around: Around::default() })
+    let settled = settle::settle(reader, scalers, &key, &mut body, live.as_ref(), &rules).await;
+    let mut settled = settled.map_err(|error| (key.clone(), Arc::new(error)))?;
+    if let Some(live) = &live {
+        if settled.left_alone {
+            let answer = ServerAnswer::Accepted { result: live.clone(), warnings: Vec::new() };
+            return Ok(ObservedObject {
+                key,
+                body,
+                live: Some(live.clone()),
+                answer,
+                around: Around::default(),
+                settled,
+            });
+        }
+        if let Some(proof) = proof(&body, live, verify).filter(|_| settled.from.is_empty()) {
+            let answer = ServerAnswer::Unasked { proof };
+            let live = Some(without_managers(live.clone()));
+            return Ok(ObservedObject { key, body, live, answer, around: Around::default(), settled });
+        }
+    }
+    let attempt = ask::apply(reader, resource, &key, &body).await;
+    let mut answer = ask::interpret(reader, resource, &key, &body, live.as_ref(), attempt).await;
+    if let Some(live) = &live {
+        settle::simulate(reader, resource, &key, &body, live, &mut settled, &mut answer).await;
+    }
+    Ok(ObservedObject { key, body, live, answer, around: Around::default(), settled })
 }
 
 fn proof(body: &Json, live: &Json, verify: Verify) -> Option<Proof> {

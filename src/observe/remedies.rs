@@ -41,6 +41,9 @@ async fn look(reader: &Reader, discovery: &Discovery, object: ObservedObject) ->
             if let Some(kept) = keeping(reader, resource, &object, &live, fields).await {
                 return kept;
             }
+            // What is created anew starts with all that the chart says.
+            let body = object.settled.rendered.clone().unwrap_or_else(|| object.body.clone());
+            let object = ObservedObject { body, ..object };
             let probe = probe_creation(reader, resource, &object, &live).await;
             let lost = losses::of(reader, discovery, &object.key, &live).await;
             let claims = set_claims(reader, &object, &live).await;
@@ -91,7 +94,8 @@ async fn keeping(
     let around = Around { kept: fields.to_vec(), ..Around::default() };
     let accepted = matches!(answer, ServerAnswer::Accepted { .. });
     let (key, live) = (object.key.clone(), Some(live.clone()));
-    accepted.then_some(ObservedObject { key, body, live, answer, around })
+    let settled = object.settled.clone();
+    accepted.then_some(ObservedObject { key, body, live, answer, around, settled })
 }
 
 /// Asks whether the object could be created, if it were not there.

@@ -63,6 +63,18 @@ fn each_object_has_one_release(plan: &Plan, findings: &mut Vec<String>) {
             }
         }
     }
+    for release in &plan.releases {
+        let removed: Vec<&ObjectKey> = match &release.work {
+            Work::Nothing | Work::Disown(_) => Vec::new(),
+            Work::Deploy(deploy) => deploy.prunes.iter().map(|step| &step.key).collect(),
+            Work::Uninstall(uninstall) => uninstall.deletes.iter().map(|step| &step.key).collect(),
+        };
+        for key in removed {
+            if seen.contains(key) {
+                findings.push(format!("{key} is removed by one release and applied by another"));
+            }
+        }
+    }
 }
 
 fn batches_hold_the_changes(plan: &Plan, findings: &mut Vec<String>) {
@@ -163,7 +175,19 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
         if step.body["metadata"]["name"].as_str() != Some(step.key.name.as_str()) {
             findings.push(format!("{}: the body is that of another object", step.key));
         }
-        let shown = release.objects.iter().find(|object| object.key == step.key).map(|object| object.action);
+        let plan = release.objects.iter().find(|object| object.key == step.key);
+        let shown = plan.map(|object| object.action);
+        let says =
+            |code: &str| plan.is_some_and(|object| object.reasons.iter().any(|reason| reason.code() == code));
+        if says("field-conflict") {
+            findings.push(format!("{}: another manager must not lose a field, and it is applied", step.key));
+        }
+        if matches!(step.mode, ApplyMode::Update { fold: Some(_), .. })
+            && !says("ownership-folded")
+            && !says("leftovers-go")
+        {
+            findings.push(format!("{}: its owners change, and the plan does not show it", step.key));
+        }
         match &step.mode {
             ApplyMode::Create | ApplyMode::Either | ApplyMode::Unchanged => {}
             ApplyMode::Update { uid, .. } => has_uid(&step.key, uid, findings),

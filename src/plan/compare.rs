@@ -6,6 +6,7 @@ use super::ObjectAction;
 use super::input::Content;
 use super::judge::Judged;
 use super::leave;
+use super::ownership::FieldRules;
 use super::reason::Reason;
 use super::records::{self, ManifestId};
 use crate::dsf::state::OnRemove;
@@ -34,13 +35,23 @@ enum Recorded {
 }
 
 impl Manifests {
-    pub(super) fn new(baseline: Option<&Record>, newest: Option<&Record>, content: &Content) -> Self {
-        let objects = |record: &Record| records::manifest_objects(&record.release.manifest);
+    /// What the rules ignore is left out: it is no difference.
+    pub(super) fn new(
+        baseline: Option<&Record>,
+        newest: Option<&Record>,
+        content: &Content,
+        rules: &FieldRules,
+    ) -> Self {
+        let of = |manifest: &str| -> Vec<(ManifestId, Json)> {
+            let objects = records::manifest_objects(manifest).into_iter();
+            objects.map(|(id, object)| (id.clone(), rules.without_ignored(&id.key(), &object))).collect()
+        };
+        let objects = |record: &Record| of(&record.release.manifest);
         let other = newest.filter(|newest| baseline.is_none_or(|base| base.object != newest.object));
         Self {
             baseline: baseline.map(objects),
             newest: other.map(objects).unwrap_or_default(),
-            desired: records::manifest_objects(&content.manifest),
+            desired: of(&content.manifest),
         }
     }
 
@@ -124,6 +135,10 @@ pub(super) fn object_reasons(objects: &[Judged], remnants: &[Judged], manifests:
     let (mut changed, mut added) = (0, 0);
     for judged in objects {
         let object = judged.plan.key.clone();
+        // However it renders now: it was made, and that is all that is wanted.
+        if matches!(judged.plan.reasons.first(), Some(Reason::CreateOnly)) {
+            continue;
+        }
         match (judged.plan.action, manifests.compared(&object)) {
             (ObjectAction::Keep | ObjectAction::Delete | ObjectAction::Blocked, _) => {}
             (ObjectAction::None, Recorded::Same | Recorded::Nothing) => {}

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::adoption::{self, adoption};
 use super::compare::{self, Manifests};
 use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
@@ -13,12 +14,13 @@ use super::leave;
 use super::live;
 use super::moves;
 use super::order::{self, Node};
+use super::ownership::FieldRules;
 use super::reason::Reason;
 use super::records;
 use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
-use crate::dsf::state::{Adopt, Crds, NeedWhen};
+use crate::dsf::state::{Crds, NeedWhen};
 use crate::history::{History, Record, Status};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -44,7 +46,7 @@ pub fn plan(input: &PlanInput) -> Plan {
         namespaces: namespaces(input, &releases),
         releases,
         batches,
-        notes: input.notes.iter().cloned().chain(notes).collect(),
+        notes: input.notes.iter().cloned().chain(adoption::spent(input)).chain(notes).collect(),
     }
 }
 
@@ -169,10 +171,13 @@ impl<'a> Draft<'a> {
     fn deploy(self, history: &History, content: &Content, adopted: bool) -> ReleasePlan {
         let input = self.input;
         let Some(wanted) = self.wanted else { return self.nothing(Reason::Disabled) };
+        let adoption = adoption(&input.context, &wanted.release, history);
         let owner = judge::Owner {
             release: self.key.clone(),
+            app: wanted.release.app.clone(),
             keys: Keys::of(&wanted.release),
-            adopt: wanted.release.adopt,
+            adopt: adoption.allowed,
+            adoption_spent: adoption.spent,
             moved_from: wanted.moved_from.as_ref().map(|moved| moved.key.clone()),
         };
         let baseline = history.baseline();
@@ -185,7 +190,8 @@ impl<'a> Draft<'a> {
             Crds::Upgrade => true,
             Crds::Skip => false,
         };
-        let manifests = Manifests::new(baseline, previous, content);
+        let rules = FieldRules::new(&wanted.release, adoption.allowed, adoption.takes_over);
+        let manifests = Manifests::new(baseline, previous, content, &rules);
         let crds: Vec<Judged> = content
             .crds
             .iter()
@@ -207,9 +213,10 @@ impl<'a> Draft<'a> {
             })
             .collect();
         let remnants = match &wanted.remnants {
-            Ok(remnants) => {
-                remnants.iter().map(|remnant| judge::remnant(remnant, &owner.keys)).collect::<Vec<_>>()
-            }
+            Ok(remnants) => remnants
+                .iter()
+                .map(|remnant| adoption::remnant(input, remnant, &owner.keys))
+                .collect::<Vec<_>>(),
             Err(reason) => return self.blocked(vec![reason.clone()]),
         };
         let left_behind = match moves::left_behind(input, wanted) {
@@ -305,8 +312,10 @@ impl<'a> Draft<'a> {
             Err(unreadable) => return self.blocked(vec![unreadable.clone()]),
         };
         let Some(latest) = history.latest() else { return self.nothing(Reason::Disabled) };
+        let input = self.input;
         let keys = self.wanted.map_or_else(|| Keys::none(&self.key), |wanted| Keys::of(&wanted.release));
-        let mut judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &keys)).collect();
+        let mut judged: Vec<Judged> =
+            remnants.iter().map(|remnant| adoption::remnant(input, remnant, &keys)).collect();
         let refusals: Vec<Reason> =
             judged.iter().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         if !refusals.is_empty() {
@@ -364,12 +373,11 @@ fn ownership(input: &PlanInput, wanted: &Wanted, history: &History) -> Result<bo
     if latest.release.info.status == Status::Uninstalled {
         return Ok(false);
     }
-    let adopt = wanted.release.adopt;
+    let takes_over = adoption(&input.context, &wanted.release, history).takes_over;
     match latest.context() {
         Some(owner) if owner == input.context => Ok(false),
-        Some(_) if adopt == Adopt::Any => Ok(true),
+        _ if takes_over => Ok(true),
         Some(owner) => Err(Reason::OtherContext { owner: owner.to_owned(), context: input.context.clone() }),
-        None if adopt != Adopt::Never => Ok(true),
         None => {
             Err(Reason::NobodysRelease { context: input.context.clone(), app: wanted.release.app.clone() })
         }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::loss::Lost;
+use super::ownership::Settled;
 use super::reason::Reason;
 use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
@@ -136,7 +137,7 @@ pub struct Content {
 pub struct ObservedObject {
     /// The object.
     pub key: ObjectKey,
-    /// What is applied: the rendered object with Helm's ownership marks.
+    /// What is applied: the rendered object with Helm's ownership marks, without what is left to others.
     pub body: Json,
     /// What is there.
     pub live: Option<Json>,
@@ -144,6 +145,8 @@ pub struct ObservedObject {
     pub answer: ServerAnswer,
     /// What was looked at besides.
     pub around: Around,
+    /// Whose field is whose.
+    pub settled: Settled,
 }
 
 /// What was looked at besides the object itself, because the server refuses it or because something may go with it.

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use super::guard::{self, Keys, Permit};
 use super::input::{ObservedObject, Remnant, ServerAnswer};
 use super::leftover::{self, Leftovers};
+use super::ownership;
 use super::reason::Reason;
 use super::refused::refused;
 use super::steps::{Apply, ApplyMode, Delete, Dependents, Fold};
@@ -23,10 +24,14 @@ const MOST_LINES: usize = 400;
 /// Whose objects are judged, and what the file allows for them.
 pub(super) struct Owner {
     pub(super) release: ReleaseKey,
+    pub(super) app: String,
     pub(super) keys: Keys,
+    /// What may be taken over in this run.
     pub(super) adopt: Adopt,
     /// The name that the release had before: its objects are taken over.
     pub(super) moved_from: Option<ReleaseKey>,
+    /// The revision with which `adopt` has done its work.
+    pub(super) adoption_spent: Option<u64>,
 }
 
 /// The decision about an object, with what execution does for it.
@@ -100,17 +105,37 @@ pub(super) fn object(
         }
         ServerAnswer::Unasked { .. } | ServerAnswer::Accepted { .. } | ServerAnswer::Refused { .. } => {}
     }
+    if object.settled.left_alone {
+        return Judged::new(key, ObjectAction::None, vec![Reason::CreateOnly])
+            .applying(object, ApplyMode::Unchanged);
+    }
     if let Some(stranger) = object.live.as_ref().and_then(|live| stranger(live, owner)) {
-        return Judged::refused(key, vec![Reason::NotOurs { object: key.clone(), owner: stranger }]);
+        return Judged::refused(key, vec![not_ours(key, stranger, owner)]);
     }
     if object.live.as_ref().is_some_and(is_being_deleted) {
         return Judged::refused(key, vec![Reason::BeingDeleted { object: key.clone() }]);
+    }
+    let conflicts = ownership::conflicts(object, &owner.app, masker);
+    if !conflicts.is_empty() {
+        let refused = Judged::refused(key, conflicts);
+        return match (&object.answer, &object.live) {
+            (ServerAnswer::Accepted { result, .. }, Some(live)) => {
+                refused.showing(difference(Some(live), result, masker))
+            }
+            _ => refused,
+        };
     }
     match &object.answer {
         ServerAnswer::Unasked { proof } => proven(object, *proof),
         ServerAnswer::Refused { verdict } => refused(object, owner, verdict, masker),
         ServerAnswer::Accepted { result, warnings } => {
-            let mut judged = accepted(object, owner, recorded, result, masker);
+            // What is left to others is no change of the manifest that the server would have to make.
+            let recorded = recorded.map(|recorded| {
+                let mut recorded = recorded.clone();
+                object.settled.kept.iter().for_each(|(path, _)| path.cut(&mut recorded));
+                recorded
+            });
+            let mut judged = accepted(object, owner, recorded.as_ref(), result, masker);
             judged.warnings = warnings.iter().map(|text| format!("{key}: {text}")).collect();
             judged
         }
@@ -120,8 +145,9 @@ pub(super) fn object(
 
 /// Returns the decision about an object that is as desired, which the live one proves.
 fn proven(object: &ObservedObject, proof: Proof) -> Judged {
-    let reason = Reason::Proven { fields: proof.fields };
-    Judged::new(&object.key, ObjectAction::None, vec![reason]).applying(object, ApplyMode::Unchanged)
+    let mut reasons = vec![Reason::Proven { fields: proof.fields }];
+    reasons.extend(ownership::reasons(&object.settled));
+    Judged::new(&object.key, ObjectAction::None, reasons).applying(object, ApplyMode::Unchanged)
 }
 
 /// Returns the decision about a Job that has ended and was removed by its own time to live.
@@ -150,10 +176,20 @@ pub(super) fn upgraded_definition(object: &ObservedObject, owner: &Owner, masker
             if diff.is_empty() {
                 return created_definition(object);
             }
+            let conflicts = ownership::conflicts(object, &owner.app, masker);
+            if !conflicts.is_empty() {
+                return Judged::refused(key, conflicts).showing(diff);
+            }
             let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-            let reasons = vec![Reason::Changed { fields: diff.paths() }];
+            let mut reasons = vec![Reason::Changed { fields: diff.paths() }];
+            let fold = fold(object, live, Vec::new());
+            if fold.is_some() {
+                let managers = ownership::managers(&object.settled.from);
+                reasons.push(Reason::OwnershipFolded { managers, fields: Vec::new() });
+            }
+            reasons.extend(ownership::reasons(&object.settled));
             Judged::new(key, ObjectAction::Update, reasons)
-                .applying(object, ApplyMode::Update { uid, fold: None })
+                .applying(object, ApplyMode::Update { uid, fold })
                 .showing(diff)
         }
         ServerAnswer::Unasked { proof } => proven(object, *proof),
@@ -174,7 +210,8 @@ pub(super) fn remnant(remnant: &Remnant, keys: &Keys) -> Judged {
     };
     // Helm asks the live object when it upgrades, and the manifest when it uninstalls: either is enough.
     let policy = live["metadata"]["annotations"][RESOURCE_POLICY_ANNOTATION].as_str();
-    if policy == Some("keep") || remnant.keep_in_manifest {
+    let keeps = policy.is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"));
+    if keeps || remnant.keep_in_manifest {
         return Judged::new(key, ObjectAction::Keep, vec![Reason::KeptByPolicy]);
     }
     match owner_of(live) {
@@ -229,6 +266,12 @@ fn not_ours_to_remove(key: &ObjectKey, live: &Json) -> Option<Reason> {
     (!made).then(|| Reason::NoTrace { object: key.clone() })
 }
 
+/// Returns the decision about an object that another release of the file has now.
+pub(super) fn moved(remnant: &Remnant, release: &ReleaseKey) -> Judged {
+    let reason = Reason::MovesTo { object: remnant.key.clone(), release: release.clone() };
+    Judged::new(&remnant.key, ObjectAction::Keep, vec![reason])
+}
+
 fn is_being_deleted(live: &Json) -> bool {
     live["metadata"]["deletionTimestamp"].is_string()
 }
@@ -241,6 +284,18 @@ fn stranger(live: &Json, owner: &Owner) -> Option<String> {
         Some(release) => Some(format!("release {release}")),
         None if owner.adopt != Adopt::Never => None,
         None => Some("no release".to_owned()),
+    }
+}
+
+fn not_ours(key: &ObjectKey, stranger: String, owner: &Owner) -> Reason {
+    match owner.adoption_spent {
+        Some(revision) => Reason::AdoptionSpent {
+            object: key.clone(),
+            owner: stranger,
+            release: owner.release.clone(),
+            revision,
+        },
+        None => Reason::NotOurs { object: key.clone(), owner: stranger },
     }
 }
 
@@ -270,13 +325,20 @@ fn accepted(
     // The dry run still has what nobody sends any more and our apply entry does not own; the apply after the fold has
     // not.
     let Leftovers { gone, claims } = leftover::unsent(recorded, &object.body, live, result);
-    let fold = fold(live, claims.clone());
+    let fold = fold(object, live, claims.clone());
     let mut result = result.clone();
     for path in gone.iter().chain(&claims) {
         path.remove(&mut result);
     }
     let diff = difference(Some(live), &result, masker);
-    let mut extra = Vec::new();
+    // Where the server was asked for both steps, its answer lacks what goes.
+    let gone: Vec<String> = if object.settled.is_simulated {
+        let without = diff.changes.iter().filter(|change| change.after.is_none());
+        without.map(|change| change.path.to_string()).collect()
+    } else {
+        gone.iter().map(ToString::to_string).collect()
+    };
+    let mut extra = ownership::reasons(&object.settled);
     let ignored = diff::ignored_changes(recorded, &object.body, live, &result);
     if !ignored.is_empty() {
         extra.push(Reason::NoEffect { object: key.clone(), fields: ignored });
@@ -284,13 +346,14 @@ fn accepted(
     if !object.around.kept.is_empty() {
         extra.push(Reason::FieldKept { object: key.clone(), fields: object.around.kept.clone() });
     }
+    let managers = ownership::managers(&object.settled.from);
     let is_ours = owner_of(live).as_ref() == Some(&owner.release);
     if diff.is_empty() && gone.is_empty() && claims.is_empty() {
         let reasons = std::iter::once(Reason::Unchanged { objects: 1 }).chain(extra).collect();
         let mut judged = Judged::new(key, ObjectAction::None, reasons).applying(object, ApplyMode::Unchanged);
         judged.fold = fold.map(|fold| {
             let mode = ApplyMode::Update { uid, fold: Some(fold) };
-            (mode, Reason::OwnershipFolded { fields: Vec::new() })
+            (mode, Reason::OwnershipFolded { managers, fields: Vec::new() })
         });
         return judged;
     }
@@ -298,41 +361,32 @@ fn accepted(
     if !diff.is_empty() {
         reasons.push(Reason::Changed { fields: diff.paths() });
     }
-    if has_old_entries(live) {
-        reasons.push(Reason::OwnershipFolded { fields: gone.iter().map(ToString::to_string).collect() });
+    if has_old_entries(object, live) {
+        reasons.push(Reason::OwnershipFolded { managers, fields: gone });
     }
     if !claims.is_empty() {
         reasons.push(Reason::LeftoversGo { fields: claims.iter().map(ToString::to_string).collect() });
     }
-    reasons.extend(taken_fields(live, &object.body));
     reasons.extend(extra);
     reasons.extend(unproven::reasons(key, &object.body, Some(live)));
     let action = if is_ours { ObjectAction::Update } else { ObjectAction::Adopt };
     Judged::new(key, action, reasons).applying(object, ApplyMode::Update { uid, fold }).showing(diff)
 }
 
-/// Returns the rewrite of ownership that client-side Helm, or fields that nobody owns, make necessary.
-pub(super) fn fold(live: &Json, claims: Vec<diff::FieldPath>) -> Option<Fold> {
-    if !has_old_entries(live) && claims.is_empty() {
+/// Returns the rewrite of ownership that client-side Helm, who made the object, or fields that nobody owns make
+/// necessary.
+pub(super) fn fold(object: &ObservedObject, live: &Json, claims: Vec<diff::FieldPath>) -> Option<Fold> {
+    if !has_old_entries(object, live) && claims.is_empty() {
         return None;
     }
     let mut content = live.clone();
     diff::strip_server_fields(&mut content);
-    Some(Fold { content, claims })
+    Some(Fold { content, from: object.settled.from.clone(), claims })
 }
 
-/// Tells whether client-side Helm left ownership that has to be taken over.
-pub(super) fn has_old_entries(live: &Json) -> bool {
-    diff::fold_updates(live, FIELD_MANAGER, &[FIELD_MANAGER]).is_some()
-}
-
-/// Returns a reason for each other manager whose different values are overwritten.
-fn taken_fields(live: &Json, desired: &Json) -> Vec<Reason> {
-    let mut by_manager: std::collections::BTreeMap<String, Vec<String>> = std::collections::BTreeMap::new();
-    for field in diff::foreign_fields(live, desired, FIELD_MANAGER).into_iter().filter(|field| !field.equal) {
-        by_manager.entry(field.owner.to_string()).or_default().push(field.path.to_string());
-    }
-    by_manager.into_iter().map(|(manager, fields)| Reason::FieldsTaken { manager, fields }).collect()
+/// Tells whether client-side Helm, or who made the object, left ownership that has to be taken over.
+pub(super) fn has_old_entries(object: &ObservedObject, live: &Json) -> bool {
+    diff::fold_updates(live, FIELD_MANAGER, &object.settled.from).is_some()
 }
 
 pub(super) fn difference(live: Option<&Json>, result: &Json, masker: Masker<'_>) -> ObjectDiff {

@@ -8,6 +8,7 @@
 //! server refuses), `leftover` (fields that nobody sends any more), `guard` and `loss` (what may lose data), `order`
 //! (batches), `steps` (what execution does), `check` (is the plan sound?).
 
+mod adoption;
 pub mod body;
 pub mod check;
 mod compare;
@@ -21,6 +22,7 @@ mod live;
 pub mod loss;
 mod moves;
 pub mod order;
+mod ownership;
 mod place;
 mod reason;
 mod records;
@@ -33,6 +35,7 @@ use std::num::NonZeroUsize;
 
 use serde::Serialize;
 
+pub use adoption::{Adoption, adoption};
 pub use decide::plan;
 pub use guard::Permit;
 pub use input::{
@@ -41,6 +44,7 @@ pub use input::{
 };
 pub use live::Live;
 pub use loss::Lost;
+pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
 pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
 pub use steps::{

@@ -3,10 +3,11 @@
 //! A new name looks to the cluster like one release that goes and one that comes. Where both have objects of the same
 //! name, or are the same release in another namespace, carrying that out would take away what should only be renamed.
 
+use super::adoption;
 use super::decide::{operation_under_way, unreadable_newest};
 use super::guard::Keys;
 use super::input::{PlanInput, Wanted};
-use super::judge::{self, Judged};
+use super::judge::Judged;
 use super::reason::Reason;
 use super::steps::Work;
 use super::{Action, ReleasePlan};
@@ -49,7 +50,8 @@ pub(super) fn left_behind(input: &PlanInput, wanted: &Wanted) -> Result<Vec<Judg
     // The keys of the new name are none for what only the old one has: its data stays.
     let keys = Keys::none(&moved.key);
     let remnants = moved.remnants.as_ref().map_err(|reason| vec![reason.clone()])?;
-    let judged: Vec<Judged> = remnants.iter().map(|remnant| judge::remnant(remnant, &keys)).collect();
+    let judged: Vec<Judged> =
+        remnants.iter().map(|remnant| adoption::remnant(input, remnant, &keys)).collect();
     let deleted: Vec<String> = judged
         .iter()
         .filter(|judged| judged.delete.is_some())

@@ -81,8 +81,28 @@ pub enum Reason {
     Changed { fields: Vec<String> },
     /// Fields of another manager are taken over.
     FieldsTaken { manager: String, fields: Vec<String> },
-    /// Entries that client-side Helm left are folded into ours first, so that dropped fields go.
-    OwnershipFolded { fields: Vec<String> },
+    /// Entries that client-side Helm, or who made the object, left are folded into ours first, so that dropped fields
+    /// go.
+    OwnershipFolded { managers: Vec<String>, fields: Vec<String> },
+    /// Fields are left out of what is applied, because this manager has them.
+    FieldsLeft { manager: String, fields: Vec<String> },
+    /// The number of replicas is left to an autoscaler.
+    LeftToAutoscaler { fields: Vec<String> },
+    /// Others own fields of the manifest with the same values.
+    FieldsShared { count: usize },
+    /// Fields of another manager stay on an object that is taken over.
+    ForeignFieldsStay { manager: String, fields: Vec<String> },
+    /// Another manager owns the field with another value, and must not lose it.
+    FieldConflict {
+        object: ObjectKey,
+        field: String,
+        manager: String,
+        live: String,
+        desired: String,
+        app: String,
+    },
+    /// The object exists, and is made only once.
+    CreateOnly,
     /// The object is in an older manifest of the release and no longer in this one.
     LeftManifest,
     /// The object stays, because it says `helm.sh/resource-policy: keep`.
@@ -130,6 +150,10 @@ pub enum Reason {
     Adopted,
     /// The object exists and belongs to something else.
     NotOurs { object: ObjectKey, owner: String },
+    /// As [`Reason::NotOurs`], and `adopt` has done its work before the object came.
+    AdoptionSpent { object: ObjectKey, owner: String, release: ReleaseKey, revision: u64 },
+    /// Another release of the file has the object now.
+    MovesTo { object: ObjectKey, release: ReleaseKey },
     /// Removal is withheld, because it is not certain that the release is unwanted.
     RemovalWithheld { message: String },
     /// Definitions of the chart's `crds` folder change.
@@ -211,6 +235,12 @@ impl Reason {
             Reason::Changed { .. } => "changed",
             Reason::FieldsTaken { .. } => "fields-taken",
             Reason::OwnershipFolded { .. } => "ownership-folded",
+            Reason::FieldsLeft { .. } => "fields-left",
+            Reason::LeftToAutoscaler { .. } => "left-to-autoscaler",
+            Reason::FieldsShared { .. } => "fields-shared",
+            Reason::ForeignFieldsStay { .. } => "foreign-fields-stay",
+            Reason::FieldConflict { .. } => "field-conflict",
+            Reason::CreateOnly => "create-only",
             Reason::LeftManifest => "left-manifest",
             Reason::KeptByPolicy => "kept-by-policy",
             Reason::AlreadyGone => "already-gone",
@@ -241,6 +271,8 @@ impl Reason {
             Reason::NobodysRelease { .. } => "nobodys-release",
             Reason::Adopted => "adopted",
             Reason::NotOurs { .. } => "not-ours",
+            Reason::AdoptionSpent { .. } => "adoption-spent",
+            Reason::MovesTo { .. } => "moves-to",
             Reason::RemovalWithheld { .. } => "removal-withheld",
             Reason::CrdsChange => "crds-change",
             Reason::TooManyRemovals { .. } => "too-many-removals",
@@ -283,6 +315,9 @@ impl Reason {
             | Reason::Unverified { object, .. }
             | Reason::OwnedByObject { object, .. }
             | Reason::NoTrace { object }
+            | Reason::FieldConflict { object, .. }
+            | Reason::AdoptionSpent { object, .. }
+            | Reason::MovesTo { object, .. }
             | Reason::NotOurs { object, .. } => Some(object),
             Reason::Unchanged { .. }
             | Reason::NotInstalled
@@ -303,6 +338,11 @@ impl Reason {
             | Reason::Changed { .. }
             | Reason::FieldsTaken { .. }
             | Reason::OwnershipFolded { .. }
+            | Reason::FieldsLeft { .. }
+            | Reason::LeftToAutoscaler { .. }
+            | Reason::FieldsShared { .. }
+            | Reason::ForeignFieldsStay { .. }
+            | Reason::CreateOnly
             | Reason::LeftManifest
             | Reason::KeptByPolicy
             | Reason::AlreadyGone
@@ -330,10 +370,17 @@ impl Reason {
         }
     }
 
+    /// Tells whether the reason is worth a line about an object with which nothing is done.
+    pub fn is_notable(&self) -> bool {
+        matches!(self, Reason::FieldsLeft { .. } | Reason::LeftToAutoscaler { .. } | Reason::CreateOnly)
+    }
+
     /// Returns the field that the reason is about, if it is about exactly one.
     pub fn field(&self) -> Option<&str> {
         match self {
-            Reason::Immutable { field, .. } | Reason::ReplaceForced { field, .. } => Some(field),
+            Reason::Immutable { field, .. }
+            | Reason::ReplaceForced { field, .. }
+            | Reason::FieldConflict { field, .. } => Some(field),
             Reason::NoEffect { fields, .. } | Reason::FieldKept { fields, .. } => match fields.as_slice() {
                 [field] => Some(field),
                 _ => None,
@@ -374,6 +421,21 @@ impl Reason {
             Reason::NotOurs { owner, .. } if owner == "no release" => Some(
                 "to take it over, write `adopt = \"unowned\"` in the app; else rename the object, or remove it".to_owned(),
             ),
+            Reason::FieldConflict { field, manager, app, .. } => Some(format!(
+                "to take the field, write `fieldConflicts = [{{ path = {}, manager = {}, action = \"take\" }}]` in \
+                 [apps.{app}]; `keep` leaves it to that manager",
+                quoted(field),
+                quoted(manager.split(' ').next().unwrap_or_default())
+            )),
+            Reason::AdoptionSpent { object, release, .. } => {
+                let space = object.namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
+                let what = format!("{} {}{space}", object.gvk.kind.to_lowercase(), object.name);
+                Some(format!(
+                    "rename it, or mark it for this release: `kubectl label {what} app.kubernetes.io/managed-by=Helm` \
+                     and `kubectl annotate {what} meta.helm.sh/release-name={} meta.helm.sh/release-namespace={}`",
+                    release.name, release.namespace
+                ))
+            }
             Reason::NotOurs { .. } => Some("rename the object, or remove it where it is managed now".to_owned()),
             Reason::BeingDeleted { .. } => {
                 Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
@@ -411,7 +473,9 @@ impl Serialize for Reason {
         if let Some(field) = self.field() {
             map.serialize_entry("field", field)?;
         }
-        if let Reason::Immutable { from, to, .. } = self {
+        if let Reason::Immutable { from, to, .. } | Reason::FieldConflict { live: from, desired: to, .. } =
+            self
+        {
             map.serialize_entry("from", from)?;
             map.serialize_entry("to", to)?;
         }
@@ -419,6 +483,10 @@ impl Serialize for Reason {
             Reason::DataWouldGo(DataAtRisk { lost, .. })
             | Reason::DataKept(DataAtRisk { lost, .. })
             | Reason::DataGoes { lost, .. } => map.serialize_entry("lost", lost)?,
+            Reason::FieldConflict { manager, .. }
+            | Reason::FieldsLeft { manager, .. }
+            | Reason::FieldsTaken { manager, .. }
+            | Reason::ForeignFieldsStay { manager, .. } => map.serialize_entry("manager", manager)?,
             _ => {}
         }
         if let Some(remedy) = self.remedy() {
@@ -437,4 +505,9 @@ fn leave_out<'a>(object: &ObjectKey, field: &'a str) -> Option<&'a str> {
         _ => false,
     };
     filled.then_some(field)
+}
+
+/// Returns a text as TOML writes it, in single quotes where it holds double ones.
+fn quoted(text: &str) -> String {
+    if text.contains('"') && !text.contains('\'') { format!("'{text}'") } else { format!("{text:?}") }
 }

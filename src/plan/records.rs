@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::adoption;
 use super::body;
 use super::input::{Content, PlanInput};
 use super::leave;
@@ -66,6 +67,7 @@ pub(super) fn labels(
     labels.remove(history::ON_REMOVE_LABEL);
     let chosen = leave::label_of(release.on_remove);
     labels.extend(chosen.map(|word| (history::ON_REMOVE_LABEL.to_owned(), word.to_owned())));
+    adoption::mark(&mut labels, &input.context, release);
     labels
 }
 
@@ -134,6 +136,19 @@ impl ManifestId {
             kind: key.gvk.kind.clone(),
             namespace: key.namespace.clone(),
             name: key.name.clone(),
+        }
+    }
+
+    /// Returns the key; its namespace is the one that is written, if any.
+    pub(super) fn key(&self) -> ObjectKey {
+        ObjectKey {
+            gvk: GroupVersionKind {
+                group: self.group.clone(),
+                version: String::new(),
+                kind: self.kind.clone(),
+            },
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
         }
     }
 

@@ -12,7 +12,7 @@ use super::judge::{self, Judged, Owner, difference};
 use super::loss::{self, Lost};
 use super::reason::{Reason, RefusalKind};
 use super::steps::{ApplyMode, Dependents, Grow, Replace};
-use super::{ObjectAction, leftover, place};
+use super::{ObjectAction, leftover, ownership, place};
 use crate::diff::{FieldPath, Masker, Problem, Verdict};
 
 /// Longest value that is shown in a reason.
@@ -63,16 +63,20 @@ pub(super) fn refused(
         }
         Verdict::WebhookUnavailable { message } => server(RefusalKind::Webhook, message.clone()),
         Verdict::NoDryRun { message } => {
-            let reason = Reason::Unverified { object: key.clone(), message: message.clone() };
+            let mut reasons = vec![Reason::Unverified { object: key.clone(), message: message.clone() }];
+            if object.live.as_ref().is_some_and(|live| judge::has_old_entries(object, live)) {
+                let managers = ownership::managers(&object.settled.from);
+                reasons.push(Reason::OwnershipFolded { managers, fields: Vec::new() });
+            }
             let mode = match object.live.as_ref().and_then(|live| live["metadata"]["uid"].as_str()) {
                 Some(uid) => {
-                    let fold = object.live.as_ref().and_then(|live| judge::fold(live, Vec::new()));
+                    let fold = object.live.as_ref().and_then(|live| judge::fold(object, live, Vec::new()));
                     ApplyMode::Update { uid: uid.to_owned(), fold }
                 }
                 None => ApplyMode::Create,
             };
             let action = if object.live.is_some() { ObjectAction::Update } else { ObjectAction::Create };
-            Judged::new(key, action, vec![reason]).applying(object, mode)
+            Judged::new(key, action, reasons).applying(object, mode)
         }
         Verdict::NamespaceMissing => server(RefusalKind::Invalid, "its namespace does not exist".to_owned()),
         Verdict::NamespaceTerminating => {
@@ -92,7 +96,8 @@ fn leftover(object: &ObservedObject, owner: &Owner, fields: &[String], masker: M
     let key = &object.key;
     let live = object.live.clone().unwrap_or_default();
     let claims = leftover::in_the_way(fields, &object.body, &live);
-    let (Some(fold), Some(replaced)) = (judge::fold(&live, claims.clone()), &object.around.replaced) else {
+    let (Some(fold), Some(replaced)) = (judge::fold(object, &live, claims.clone()), &object.around.replaced)
+    else {
         let message = format!(
             "{} is left from an earlier apply and is in the way; remove it by hand once",
             fields.join(", ")
@@ -111,8 +116,11 @@ fn leftover(object: &ObservedObject, owner: &Owner, fields: &[String], masker: M
     }
     let diff = difference(Some(&live), &result, masker);
     let mut reasons = vec![Reason::Changed { fields: diff.paths() }];
-    if judge::has_old_entries(&live) {
-        reasons.push(Reason::OwnershipFolded { fields: Vec::new() });
+    if judge::has_old_entries(object, &live) {
+        reasons.push(Reason::OwnershipFolded {
+            managers: ownership::managers(&object.settled.from),
+            fields: Vec::new(),
+        });
     }
     if !claims.is_empty() {
         reasons.push(Reason::LeftoversGo { fields: claims.iter().map(ToString::to_string).collect() });
@@ -132,8 +140,8 @@ fn immutable(object: &ObservedObject, owner: &Owner, fields: &[String], masker: 
     let diff = difference(Some(&live), &merged(&live, &object.body), masker);
     let changes = named.iter().map(|field| ImmutableChange {
         field: field.clone(),
-        from: shown_value(&live, field, masker),
-        to: shown_value(&object.body, field, masker),
+        from: shown_value(&live, &FieldPath::parse(field), masker),
+        to: shown_value(&object.body, &FieldPath::parse(field), masker),
     });
     let Fate { dependents, new_claims } = fate(&live, &object.body);
     let stays = dependents == Dependents::Orphan;
@@ -261,10 +269,10 @@ fn merged(live: &Json, desired: &Json) -> Json {
 }
 
 /// Returns the value at a field as the server names it, short and without secrets.
-fn shown_value(object: &Json, field: &str, masker: Masker<'_>) -> String {
+pub(super) fn shown_value(object: &Json, field: &FieldPath, masker: Masker<'_>) -> String {
     let mut object = object.clone();
     masker.mask(&mut object);
-    let value = FieldPath::parse(field).find(&object).unwrap_or(&Json::Null);
+    let value = field.find(&object).unwrap_or(&Json::Null);
     let text = match value {
         Json::Null => "(none)".to_owned(),
         Json::String(text) => text.clone(),

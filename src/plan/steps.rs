@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::guard::Permit;
 use super::input::Probe;
 use super::loss::Lost;
-use crate::diff::FieldPath;
+use crate::diff::{FieldPath, Former};
 use crate::history::{self, Record};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -129,7 +129,8 @@ pub struct Grow {
     pub to: String,
 }
 
-/// A rewrite of field ownership: everything that client-side Helm owns becomes part of the apply entry.
+/// A rewrite of field ownership: everything that client-side Helm, or who made the object, owns becomes part of the
+/// apply entry.
 #[derive(Clone, Debug)]
 pub struct Fold {
     /// The object as it was planned with, without what the server keeps for itself: the rewrite holds for an object
@@ -138,6 +139,8 @@ pub struct Fold {
     /// Fields that nobody owns and nobody sends any more: they become part of the apply entry too, so that the apply
     /// that follows removes them.
     pub claims: Vec<FieldPath>,
+    /// Whose fields become part of it.
+    pub from: Vec<Former>,
 }
 
 /// What happens to the dependents of a deleted object.

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::check::check;
 use super::*;
-use crate::diff::Verdict;
+use crate::diff::{Former, Verdict};
 use crate::dsf::{self, state::DesiredState};
 use crate::history::{self, History, Info, Status, Storage};
 use crate::model::GroupVersionKind;
@@ -93,12 +93,21 @@ fn object_key(kind: &str) -> ObjectKey {
 
 /// What the server holds, and what it says to `x: "1"`.
 fn observed(live: Option<Json>, answer: ServerAnswer) -> ObservedObject {
-    let body = body::stamped(
+    observed_with("", live, answer)
+}
+
+/// As [`observed`], with rules of the app.
+fn observed_with(more: &str, live: Option<Json>, answer: ServerAnswer) -> ObservedObject {
+    let mut body = body::stamped(
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}),
         &key("web"),
     );
+    let release = state(&app("web", more)).releases.remove(0);
+    let rules = FieldRules::new(&release, release.adopt, false);
+    let key = object_key("ConfigMap");
+    let settled = settle(&key, &mut body, live.as_ref(), &rules, false);
     let around = Around { probe: Some(Probe::Accepted), ..Around::default() };
-    ObservedObject { key: object_key("ConfigMap"), body, live, answer, around }
+    ObservedObject { key, body, live, answer, around, settled }
 }
 
 fn accepted(result: Json) -> ServerAnswer {
@@ -274,6 +283,139 @@ fn what_client_side_helm_owns_and_the_chart_dropped_is_shown_to_go() {
     let shown = &decided.releases[0].objects[0];
     assert_eq!(shown.action, ObjectAction::Update);
     assert_eq!(shown.diff.as_ref().unwrap().paths(), ["data.old"]);
+}
+
+/// A live object of which `manager` wrote `data.x`.
+fn written_by(manager: &str) -> Json {
+    let mut live = config_map("9", Some("web"));
+    live["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:x": {}}}}]);
+    live
+}
+
+#[test]
+fn a_field_of_another_deployer_blocks_and_names_the_line_to_write() {
+    let object = observed(Some(written_by("argocd-controller")), accepted(config_map("1", Some("web"))));
+    let plan = Case::new(deployed(), vec![object]).check("blocked", &["field-conflict"]);
+    let reason = &plan.releases[0].reasons[0];
+    assert_eq!(
+        reason.to_string(),
+        "ConfigMap shop/a: field data.x is owned by `argocd-controller`: 9 there, 1 here"
+    );
+    let remedy = reason.remedy().unwrap();
+    assert!(
+        remedy.contains(
+            "fieldConflicts = [{ path = \"data.x\", manager = \"argocd-controller\", action = \"take\" }]"
+        ),
+        "{remedy}"
+    );
+    let rule = "fieldConflicts = [{ manager = \"argocd*\", action = \"take\" }]";
+    let taken =
+        observed_with(rule, Some(written_by("argocd-controller")), accepted(config_map("1", Some("web"))));
+    let plan = Case { more: rule, ..Case::new(deployed(), vec![taken]) }.check("upgrade", &["drifted"]);
+    let codes: Vec<&str> = plan.releases[0].objects[0].reasons.iter().map(Reason::code).collect();
+    assert_eq!(codes, ["changed", "fields-taken"]);
+}
+
+#[test]
+fn a_field_of_a_controller_is_no_change() {
+    let live = written_by("my-operator");
+    let object = observed(Some(live.clone()), accepted(live));
+    assert_eq!(object.body.get("data"), None, "what becomes empty is left out as well");
+    let plan = Case::new(deployed(), vec![object]).check("none", &["unchanged"]);
+    let codes: Vec<&str> = plan.releases[0].objects[0].reasons.iter().map(Reason::code).collect();
+    assert_eq!(codes, ["unchanged", "fields-left"]);
+}
+
+#[test]
+fn an_object_that_is_made_once_is_no_change_however_it_renders() {
+    let more = "createOnly = [{ kind = \"ConfigMap\", name = \"a\" }]";
+    let object =
+        || observed_with(more, Some(config_map("9", Some("web"))), accepted(config_map("9", Some("web"))));
+    let mut case = Case { more, ..Case::new(deployed(), vec![object()]) };
+    case.content = Some(Ok(Content {
+        manifest: MANIFEST.replace("\"1\"", "\"3\""),
+        ..content("1.0.0", vec![object()])
+    }));
+    case.check("none", &["unchanged"]);
+    let new = observed_with(more, None, accepted(config_map("1", Some("web"))));
+    Case { more, ..Case::new(none(), vec![new]) }.check("install", &["not-installed"]);
+}
+
+#[test]
+fn a_field_that_is_ignored_is_no_change_however_it_renders() {
+    let more = "ignore = [{ kind = \"ConfigMap\", path = \"data.x\" }]";
+    let live = || config_map("9", Some("web"));
+    let object = || observed_with(more, Some(live()), accepted(live()));
+    let mut case = Case { more, ..Case::new(deployed(), vec![object()]) };
+    case.content = Some(Ok(Content {
+        manifest: MANIFEST.replace("\"1\"", "\"3\""),
+        ..content("1.0.0", vec![object()])
+    }));
+    case.check("none", &["unchanged"]);
+}
+
+/// `adopt` counts until the first success, and is inert then.
+#[test]
+fn adoption_happens_once() {
+    let more = "adopt = \"unowned\"";
+    let unowned = || observed_with(more, Some(config_map("9", None)), accepted(config_map("1", Some("web"))));
+    let with_labels = |label: Option<(&str, &str)>| {
+        let record = deployed().latest().unwrap().release.clone();
+        let mut labels = history::labels_for("ours", "shop");
+        labels.extend(label.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        let object = history::new_object(Storage::Secret, &record, &labels, Timestamp::UNIX_EPOCH).unwrap();
+        history::group(Storage::Secret, [&object]).remove(&key("web")).unwrap()
+    };
+    let case = |history, more| Case { more, ..Case::new(history, vec![unowned()]) };
+    let plan = case(with_labels(None), more).check("upgrade", &["manifest-changed"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert_eq!(work.labels["statectl.io/adopted-unowned"], "ours");
+    assert_eq!(plan.releases[0].objects[0].action, ObjectAction::Adopt);
+
+    let spent = || with_labels(Some(("statectl.io/adopted-unowned", "ours")));
+    let plan = case(spent(), more).check("blocked", &["adoption-spent"]);
+    assert!(plan.notes[0].contains("takes nothing over any more"), "{:?}", plan.notes);
+    assert!(plan.releases[0].reasons[0].remedy().unwrap().contains("kubectl annotate configmap a -n shop"));
+    // Another level, or another context, is another consent.
+    case(spent(), "adopt = \"any\"").check("upgrade", &["manifest-changed"]);
+    case(with_labels(Some(("statectl.io/adopted-unowned", "theirs"))), more)
+        .check("upgrade", &["manifest-changed"]);
+    // Without the line the mark goes.
+    let mut case = Case::new(spent(), vec![as_desired()]);
+    case.content = Some(Ok(content("1.1.0", vec![as_desired()])));
+    let plan = case.check("upgrade", &["version-changed"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert!(!work.labels.contains_key("statectl.io/adopted-unowned"));
+}
+
+#[test]
+fn what_another_release_has_now_is_not_removed() {
+    let mut releases = state(&[app("web", ""), app("old", "")].concat()).releases;
+    let (web, old) = (releases.remove(0), releases.remove(0));
+    let of = |release, history, content, remnants| Wanted {
+        release,
+        protected_by: None,
+        history: Ok(history),
+        content: Some(Ok(content)),
+        remnants: Ok(remnants),
+        moved_from: None,
+    };
+    let mut elsewhere = as_desired();
+    elsewhere.key.name = "b".to_owned();
+    let wanted = vec![
+        of(web, none(), content("1.0.0", vec![missing()]), Vec::new()),
+        of(
+            old,
+            recorded("old", Status::Deployed, Some("ours")),
+            content("1.1.0", vec![elsewhere]),
+            vec![remnant("ConfigMap", Some(config_map("1", Some("old"))))],
+        ),
+    ];
+    let plan = plan(&input(wanted, Vec::new(), Operation::Reconcile));
+    let kept = &plan.release(&key("old")).unwrap().objects.last().unwrap();
+    assert_eq!((kept.action, kept.reasons[0].code()), (ObjectAction::Keep, "moves-to"));
+    assert_eq!(check(&plan), [""; 0]);
 }
 
 #[test]
@@ -679,7 +821,7 @@ fn a_broken_plan_is_found() {
     /// Where the data object stands among the prunes.
     const DATA: usize = 1;
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 38] = [
+    let breaks: [(&str, Break); 41] = [
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -712,6 +854,28 @@ fn a_broken_plan_is_found() {
         ("of the file loses its owner", |plan| {
             let latest = deployed().latest().unwrap().clone();
             release(plan, "web").work = Work::Disown(Box::new(Disown { key: key("web"), latest }));
+        }),
+        ("and it is applied", |plan| {
+            let reason = Reason::FieldConflict {
+                object: object_key("ConfigMap"),
+                field: "data.x".to_owned(),
+                manager: "argocd-controller".to_owned(),
+                live: "1".to_owned(),
+                desired: "2".to_owned(),
+                app: "new".to_owned(),
+            };
+            release(plan, "new").objects[0].reasons.push(reason);
+        }),
+        ("owners change, and the plan does not show it", |plan| {
+            let from = vec![Former::updates_of("helm")];
+            deploy(plan, "new").applies[0].mode = ApplyMode::Update {
+                uid: "u".to_owned(),
+                fold: Some(Fold { content: json!({}), from, claims: Vec::new() }),
+            };
+        }),
+        ("is removed by one release and applied by another", |plan| {
+            let key = deploy(plan, "new").applies[0].key.clone();
+            deploy(plan, "web").prunes[0].key = key;
         }),
         ("does not start as pending", |plan| deploy(plan, "new").record.info.status = Status::Deployed),
         ("no uid", |plan| replace(plan, 0).uid.clear()),

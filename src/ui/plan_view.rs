@@ -143,7 +143,8 @@ impl View {
     fn object(&mut self, object: &ObjectPlan) {
         let style = self.style;
         let sign = match object.action {
-            ObjectAction::None => return,
+            ObjectAction::None if !object.reasons.iter().any(Reason::is_notable) => return,
+            ObjectAction::None => style.dim("="),
             ObjectAction::Blocked => style.danger("!"),
             ObjectAction::Replace => style.danger("±"),
             ObjectAction::Delete => style.danger("-"),

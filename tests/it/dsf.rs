@@ -145,6 +145,8 @@ fn every_supported_key_is_read() {
             Section::App => "[apps.a]\n",
             Section::Need => "[[apps.a.needs]]\n",
             Section::Object => "[[apps.a.createOnly]]\n",
+            Section::Conflict => "[[apps.a.fieldConflicts]]\n",
+            Section::Ignore => "[[apps.a.ignore]]\n",
         };
         let text = format!("{place}{} = 2020-01-01\n", key.name);
         let source = Source { name: "a.toml".into(), bytes: text.clone().into_bytes(), dir: PathBuf::new() };
@@ -230,6 +232,12 @@ const PARTS: &[&str] = &[
     "timeout",
     "context",
     "createOnly",
+    "fieldConflicts",
+    "ignore",
+    "path",
+    "action",
+    "keep",
+    "a[*].b",
     "kind",
     "name",
     "a/b",
@@ -420,6 +428,16 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
     )?;
     for object in &release.allow_data_loss {
         writeln!(out, "  allowDataLoss {object}")?;
+    }
+    if release.restart_on_config {
+        writeln!(out, "  restartOnConfig")?;
+    }
+    for rule in &release.field_conflicts {
+        let path = rule.path.as_ref().map(ToString::to_string);
+        writeln!(out, "  conflict {path:?} {:?} {:?}", rule.manager, rule.action)?;
+    }
+    for rule in &release.ignore {
+        writeln!(out, "  ignore {:?} {:?} {}", rule.kind, rule.name, rule.path)?;
     }
     for object in &release.create_only {
         writeln!(out, "  createOnly {object}")?;

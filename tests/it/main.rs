@@ -17,6 +17,7 @@ mod faults;
 mod helm_template;
 mod incomplete;
 mod moves;
+mod ownership;
 mod proof;
 mod records;
 mod releases;

@@ -315,6 +315,9 @@ impl Resolver<'_, '_, '_, '_> {
             on_remove: value_or(raw.on_remove, OnRemove::Uninstall),
             adopt: value_or(raw.adopt, if flags.takes_over { Adopt::Any } else { Adopt::Never }),
             create_only: raw.create_only,
+            field_conflicts: raw.field_conflicts,
+            ignore: raw.ignore,
+            restart_on_config: value_or(raw.restart_on_config, false),
         };
         Draft { release, path: path.to_owned(), span, named }
     }

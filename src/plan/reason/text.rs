@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{DataAtRisk, Reason};
+use crate::model::FIELD_MANAGER;
 use crate::plan::loss;
 use crate::text::plural;
 
@@ -48,16 +49,30 @@ impl fmt::Display for Reason {
             Reason::FieldsTaken { manager, fields } => {
                 write!(f, "takes {} from field manager `{manager}`", list(fields))
             }
-            Reason::OwnershipFolded { fields } if fields.is_empty() => {
-                f.write_str("takes over the field ownership that client-side Helm left")
+            Reason::OwnershipFolded { managers, fields } => {
+                match managers.as_slice() {
+                    [only] if only == FIELD_MANAGER => {
+                        f.write_str("takes over the field ownership that client-side Helm left")?;
+                    }
+                    managers => write!(f, "takes over the field ownership of {}", list(managers))?,
+                }
+                if fields.is_empty() { Ok(()) } else { write!(f, "; goes with it: {}", list(fields)) }
             }
-            Reason::OwnershipFolded { fields } => {
-                write!(
-                    f,
-                    "takes over the field ownership that client-side Helm left; goes with it: {}",
-                    list(fields)
-                )
+            Reason::FieldsLeft { manager, fields } => {
+                write!(f, "leaves {} to field manager `{manager}`", list(fields))
             }
+            Reason::LeftToAutoscaler { fields } => write!(f, "leaves {} to its autoscaler", list(fields)),
+            Reason::FieldsShared { count: 1 } => f.write_str("1 field has other owners with the same value"),
+            Reason::FieldsShared { count } => {
+                write!(f, "{count} fields have other owners with the same values")
+            }
+            Reason::ForeignFieldsStay { manager, fields } => {
+                write!(f, "{} of field manager `{manager}` stay", list(fields))
+            }
+            Reason::FieldConflict { object, field, manager, live, desired, .. } => {
+                write!(f, "{object}: field {field} is owned by `{manager}`: {live} there, {desired} here")
+            }
+            Reason::CreateOnly => f.write_str("exists, and is left alone (`createOnly`)"),
             Reason::LeftManifest => f.write_str("no longer in the chart's output"),
             Reason::KeptByPolicy => f.write_str("stays: `helm.sh/resource-policy: keep`"),
             Reason::AlreadyGone => f.write_str("is gone already"),
@@ -126,6 +141,12 @@ impl fmt::Display for Reason {
             }
             Reason::Adopted => f.write_str("exists without a label and is taken over (`adopt`)"),
             Reason::NotOurs { object, owner } => write!(f, "{object} exists and belongs to {owner}"),
+            Reason::AdoptionSpent { object, owner, revision, .. } => write!(
+                f,
+                "{object} exists and belongs to {owner}; `adopt` counted until revision {revision} and takes nothing \
+                 over that came later"
+            ),
+            Reason::MovesTo { object, release } => write!(f, "{object} stays: release {release} has it now"),
             Reason::RemovalWithheld { message } => write!(f, "not removed: {message}"),
             Reason::CrdsChange => f.write_str("custom resource definitions of the chart change"),
             Reason::TooManyRemovals { count, limit } => {
