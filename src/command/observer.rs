@@ -214,7 +214,11 @@ pub(super) fn recorded_objects(
     else {
         return Vec::new();
     };
-    let base = history.baseline().map_or(latest.release.version, |record| record.release.version);
+    let good = history.baseline().map_or(latest.release.version, |record| record.release.version);
+    // Failed ones right before the good one count too: a rollback, and Helm's next upgrade, leave what they made.
+    let failed = history.records().iter().rev().skip_while(|record| record.release.version >= good);
+    let failed = failed.take_while(|record| record.release.info.status == Status::Failed);
+    let base = failed.last().map_or(good, |record| record.release.version);
     let mut objects: Vec<Recorded> = Vec::new();
     // The newest first: what it says about `keep` counts.
     for record in history.records().iter().rev().filter(|record| record.release.version >= base) {

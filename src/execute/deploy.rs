@@ -5,6 +5,7 @@
 //! before the old one says superseded, so that at no moment none does.
 
 use super::event::{Event, Outcome, Phase};
+use super::rollback::rollback;
 use super::{Context, StepError, hooks, objects, records, wait};
 use crate::history::{Record, Release, Status};
 use crate::model::ReleaseKey;
@@ -21,7 +22,11 @@ pub(super) async fn deploy(
     let mut record = records::create(context, &started(&deploy.record), &deploy.labels).await?;
     let done = steps(context, key, deploy, &mut record).await;
     if let Err(error) = done {
-        return Err(mark_failed(context, deploy, record, error).await);
+        let error = mark_failed(context, deploy, record, error).await;
+        return Err(match &deploy.rollback {
+            Some(way_back) if error.can_be_rolled_back() => rollback(context, key, way_back, error).await,
+            _ => error,
+        });
     }
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
     record.release.info.status = Status::Deployed;
@@ -45,7 +50,7 @@ pub(super) async fn deploy(
 }
 
 /// Returns the record with the time at which the work on it starts: a plan may have waited for its turn.
-fn started(record: &Release) -> Release {
+pub(super) fn started(record: &Release) -> Release {
     let mut record = record.clone();
     let now = records::now();
     // Of a first revision both times are the same.

@@ -54,6 +54,28 @@ pub enum StepError {
         /// The signal.
         signal: Signal,
     },
+    /// A failure, after which the last good revision was restored.
+    #[error("{cause}; rolled back to revision {to}, which is revision {revision} now{rest}")]
+    RolledBack {
+        /// What failed.
+        cause: Box<StepError>,
+        /// The revision that was restored.
+        to: u64,
+        /// The revision that it is now.
+        revision: u64,
+        /// What stays of the failed revision.
+        rest: String,
+    },
+    /// A failure, and the last good revision could not be restored either.
+    #[error("{cause}; rolling back to revision {to} failed too: {second}")]
+    RollbackFailed {
+        /// What failed first.
+        cause: Box<StepError>,
+        /// The revision that was to be restored.
+        to: u64,
+        /// What failed then.
+        second: Box<StepError>,
+    },
     /// A failure, and the record could not be settled either.
     #[error("{first}; the record could not be marked failed either: {second}")]
     Twice {
@@ -79,11 +101,29 @@ impl StepError {
         sanitize_message(self.kind(), &text)
     }
 
+    /// Tells whether restoring the last good revision may help: not when somebody else is at work, when the run was asked
+    /// to stop, or when not even the record could be written.
+    pub(super) fn can_be_rolled_back(&self) -> bool {
+        match self {
+            StepError::Api(_)
+            | StepError::Object { .. }
+            | StepError::NotReady { .. }
+            | StepError::TimedOut { .. } => true,
+            StepError::Record(_)
+            | StepError::Stale { .. }
+            | StepError::Interrupted { .. }
+            | StepError::RolledBack { .. }
+            | StepError::RollbackFailed { .. }
+            | StepError::Twice { .. } => false,
+        }
+    }
+
     /// Returns the kind that the text is about: of a Secret nothing is quoted.
     fn kind(&self) -> &str {
         match self {
             StepError::Object { object, .. } => object.split(' ').next().unwrap_or_default(),
             StepError::Twice { first, .. } => first.kind(),
+            StepError::RolledBack { cause, .. } | StepError::RollbackFailed { cause, .. } => cause.kind(),
             StepError::Api(_)
             | StepError::Record(_)
             | StepError::Stale { .. }
@@ -98,11 +138,13 @@ impl StepError {
         match self {
             StepError::Stale { .. } => Outcome::Stale { message },
             StepError::Interrupted { .. } => Outcome::Interrupted { message },
+            StepError::RolledBack { revision, .. } => Outcome::RolledBack { message, revision },
             StepError::Api(_)
             | StepError::Object { .. }
             | StepError::Record(_)
             | StepError::NotReady { .. }
             | StepError::TimedOut { .. }
+            | StepError::RollbackFailed { .. }
             | StepError::Twice { .. } => Outcome::Failed { message },
         }
     }

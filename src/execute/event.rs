@@ -36,6 +36,8 @@ pub enum Phase {
     Waiting { ready: usize, total: usize, object: String, why: String },
     /// An object is removed.
     Removing { object: String },
+    /// The last good revision is restored.
+    RollingBack { to: u64 },
     /// The record is settled.
     Finishing,
 }
@@ -56,6 +58,8 @@ pub enum Outcome {
     Orphaned,
     /// Something did not work.
     Failed { message: String },
+    /// Something did not work, and the last good revision was restored.
+    RolledBack { message: String, revision: u64 },
     /// What was planned no longer fits; nothing more was done.
     Stale { message: String },
     /// It was not started.
@@ -72,7 +76,13 @@ impl Outcome {
 
     /// Tells whether something that was tried did not work.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Outcome::Failed { .. } | Outcome::Stale { .. } | Outcome::Interrupted { .. })
+        matches!(
+            self,
+            Outcome::Failed { .. }
+                | Outcome::RolledBack { .. }
+                | Outcome::Stale { .. }
+                | Outcome::Interrupted { .. }
+        )
     }
 
     /// Returns the rest of a sentence that begins with the release.
@@ -84,6 +94,7 @@ impl Outcome {
             Outcome::Uninstalled => "is uninstalled",
             Outcome::Orphaned => "belongs to nobody",
             Outcome::Failed { .. } => "failed",
+            Outcome::RolledBack { .. } => "failed and was rolled back",
             Outcome::Stale { .. } => "is not as it was planned",
             Outcome::Skipped { .. } => "was skipped",
             Outcome::Interrupted { .. } => "was interrupted",
@@ -99,6 +110,7 @@ impl Outcome {
             Outcome::Uninstalled => "uninstalled",
             Outcome::Orphaned => "orphaned",
             Outcome::Failed { .. } => "failed",
+            Outcome::RolledBack { .. } => "rolled-back",
             Outcome::Stale { .. } => "stale",
             Outcome::Skipped { .. } => "skipped",
             Outcome::Interrupted { .. } => "interrupted",

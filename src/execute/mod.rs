@@ -7,9 +7,11 @@ mod deploy;
 mod error;
 mod event;
 mod hooks;
+mod logs;
 mod objects;
 mod records;
 mod replace;
+mod rollback;
 mod uninstall;
 mod wait;
 

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::event::{Event, Phase};
-use super::{Context, StepError};
+use super::{Context, StepError, logs};
 use crate::cluster::{ListOptions, Resource};
 use crate::health::{Evidence, Health, health};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
@@ -51,7 +51,7 @@ pub(super) async fn ready<'a>(
                     still.push(entry);
                 }
                 Health::Failed(why) => {
-                    let logs = logs_of_failed(context, entry.key).await;
+                    let logs = logs::of_failed(context, entry.key).await;
                     return Err(StepError::NotReady {
                         what: entry.key.to_string(),
                         why: format!("{why}{logs}"),
@@ -102,7 +102,7 @@ pub(super) async fn completed(
         match phase {
             "Succeeded" => return Ok(()),
             "Failed" => {
-                let logs = logs_of_failed(context, key).await;
+                let logs = logs::of_failed(context, key).await;
                 return Err(StepError::NotReady {
                     what: key.to_string(),
                     why: format!("the pod failed{logs}"),
@@ -160,7 +160,7 @@ async fn binds_on_first_use(context: &Context<'_>, claim: &Json) -> bool {
 }
 
 /// Returns the label selector of a workload's pods; nothing for other kinds and for selectors with expressions.
-fn pod_selector(object: &Json) -> Option<String> {
+pub(super) fn pod_selector(object: &Json) -> Option<String> {
     object["spec"].get("template")?;
     let selector = object["spec"].get("selector")?;
     if selector.get("matchExpressions").is_some() {
@@ -181,37 +181,4 @@ fn timed_out(still: &[Waiting<'_>], timeout: Duration) -> StepError {
         count => format!(" (and {} more)", count - 1),
     };
     StepError::TimedOut { what: format!("{what} is not ready{others}"), seconds: timeout.as_secs(), why }
-}
-
-/// Returns the last lines of a failed pod's log, to be put behind the reason; empty if there is none to be had.
-async fn logs_of_failed(context: &Context<'_>, key: &ObjectKey) -> String {
-    let Some(namespace) = key.namespace.as_deref() else { return String::new() };
-    let reader = context.writer.reader();
-    let pods: Vec<Json> = match key.gvk.kind.as_str() {
-        "Pod" => reader
-            .get(&Resource::pods(), Some(namespace), &key.name)
-            .await
-            .ok()
-            .flatten()
-            .into_iter()
-            .collect(),
-        "Job" => {
-            let options = ListOptions {
-                labels: format!("batch.kubernetes.io/job-name={}", key.name),
-                ..ListOptions::default()
-            };
-            reader.list(&Resource::pods(), Some(namespace), &options).await.unwrap_or_default()
-        }
-        _ => return String::new(),
-    };
-    for pod in &pods {
-        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-        let container = pod["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
-        if let Some(log) =
-            reader.log_tail(namespace, name, container, false, 5).await.filter(|log| !log.trim().is_empty())
-        {
-            return format!("; last lines of pod {name}:\n{}", log.trim_end());
-        }
-    }
-    String::new()
 }

@@ -204,6 +204,18 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
     if counted != permits {
         findings.push(format!("{permits} objects are replaced, and {counted} are counted"));
     }
+    if let Some(back) = &deploy.rollback {
+        if back.record.version != deploy.record.version + 1 || back.record.name != release.key.name {
+            findings.push("the record of its rollback does not follow its own".to_owned());
+        }
+        if back.applies.iter().any(|step| matches!(step.mode, ApplyMode::Replace(_))) {
+            findings.push("its rollback replaces an object".to_owned());
+        }
+        let known = |key: &ObjectKey| release.objects.iter().any(|object| object.key.same_object(key));
+        for step in back.applies.iter().filter(|step| !known(&step.key)) {
+            findings.push(format!("its rollback applies {}, which the plan does not show", step.key));
+        }
+    }
     let moves = release.reasons.iter().any(|reason| reason.code() == "moved-from");
     for record in &deploy.retired {
         if !moves || record.key() == release.key {

@@ -17,6 +17,7 @@ use super::order::{self, Node};
 use super::ownership::FieldRules;
 use super::reason::Reason;
 use super::records;
+use super::rollback;
 use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
@@ -275,7 +276,7 @@ impl<'a> Draft<'a> {
         } else {
             Action::Upgrade
         };
-        let work = Deploy {
+        let mut work = Deploy {
             kind,
             record: records::next(input, &wanted.release, history, content, kind),
             labels: records::labels(input, &wanted.release, previous),
@@ -288,7 +289,9 @@ impl<'a> Draft<'a> {
             run_hooks: !wanted.release.no_hooks,
             wait: wanted.release.wait || is_waited_for(input, &self.key),
             timeout: wanted.release.timeout,
+            rollback: None,
         };
+        work.rollback = rollback::plan(input, wanted, history, content, &work);
         let mut plan = self.finish(action, reasons);
         plan.objects = plans;
         plan.warnings = warnings;

@@ -27,6 +27,7 @@ mod place;
 mod reason;
 mod records;
 mod refused;
+mod rollback;
 mod steps;
 mod unproven;
 
@@ -48,7 +49,8 @@ pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle
 pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
 pub use steps::{
-    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Uninstall, Work,
+    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback,
+    Uninstall, Work,
 };
 
 use crate::diff::ObjectDiff;
@@ -260,6 +262,16 @@ pub struct ReleasePlan {
     pub warnings: Vec<String>,
     /// What execution does.
     pub work: Work,
+}
+
+impl ReleasePlan {
+    /// Returns the revision that is restored if the new one fails; nothing if it then stays as it is.
+    pub fn rollback_to(&self) -> Option<u64> {
+        match &self.work {
+            Work::Deploy(deploy) => deploy.rollback.as_ref().map(|rollback| rollback.to),
+            Work::Nothing | Work::Uninstall(_) | Work::Disown(_) => None,
+        }
+    }
 }
 
 impl Plan {

@@ -123,10 +123,10 @@ pub(super) fn hooks_differ(recorded: &[history::Hook], desired: &[history::Hook]
 /// An object of a manifest text, which names a namespace only where the chart wrote one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ManifestId {
-    group: String,
-    kind: String,
-    namespace: Option<String>,
-    name: String,
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
 }
 
 impl ManifestId {

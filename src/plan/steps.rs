@@ -64,6 +64,33 @@ pub struct Deploy {
     pub wait: bool,
     /// The longest time for hooks, readiness and replacement, each.
     pub timeout: Duration,
+    /// What is done if it fails.
+    pub rollback: Option<Rollback>,
+}
+
+/// The way back to the last good revision. It replaces nothing and deletes nothing.
+#[derive(Debug)]
+pub struct Rollback {
+    /// The revision that is restored.
+    pub to: u64,
+    /// The record to write first; its status says pending.
+    pub record: history::Release,
+    /// The labels of the record besides Helm's own.
+    pub labels: BTreeMap<String, String>,
+    /// Records that say deployed now and become superseded at the end.
+    pub superseded: Vec<Record>,
+    /// The objects as they are recorded, in Helm's install order.
+    pub applies: Vec<Apply>,
+    /// Objects that the new revision deletes and re-creates: changing them back would take that once more.
+    pub left_out: Vec<ObjectKey>,
+    /// Objects that only the new revision makes: they stay.
+    pub stays: Vec<ObjectKey>,
+    /// Whether chart hooks run.
+    pub run_hooks: bool,
+    /// Whether readiness is waited for.
+    pub wait: bool,
+    /// The longest time for hooks and readiness, each.
+    pub timeout: Duration,
 }
 
 /// An object to apply.

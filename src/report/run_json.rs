@@ -38,6 +38,7 @@ pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
         let outcome = outcomes.releases.get(&release.key)?;
         let (revision, message) = match outcome {
             Outcome::Deployed { revision } => (Some(*revision), None),
+            Outcome::RolledBack { message, revision } => (Some(*revision), Some(message.as_str())),
             Outcome::Failed { message } | Outcome::Stale { message } | Outcome::Interrupted { message } => {
                 (None, Some(message.as_str()))
             }

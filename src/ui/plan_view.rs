@@ -119,6 +119,9 @@ impl View {
         for hook in &release.hooks {
             self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
         }
+        if let Some(revision) = release.rollback_to() {
+            self.wrapped("", &format!("if it fails: rolled back to revision {revision}"), 4);
+        }
         for warning in &release.warnings {
             self.wrapped("server warning: ", warning, 4);
         }

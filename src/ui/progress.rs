@@ -113,6 +113,7 @@ impl Progress {
             Outcome::Skipped { because } => self.style.change(&format!("skipped: {because}")),
             Outcome::Blocked
             | Outcome::Failed { .. }
+            | Outcome::RolledBack { .. }
             | Outcome::Stale { .. }
             | Outcome::Interrupted { .. } => self.style.danger(outcome.word()),
         };
@@ -136,6 +137,7 @@ fn phase_text(phase: &Phase) -> String {
         Phase::Replacing { object } => format!("deletes and re-creates {object}"),
         Phase::Waiting { ready, total, object, why } => format!("{ready} of {total} ready; {object}: {why}"),
         Phase::Removing { object } => format!("removes {object}"),
+        Phase::RollingBack { to } => format!("failed, rolls back to revision {to}"),
         Phase::Finishing => "settles the record".to_owned(),
     }
 }
@@ -149,5 +151,6 @@ fn phase_kind(phase: &Phase) -> String {
         Phase::Replacing { object } => format!("replace {object}"),
         Phase::Waiting { object, why, .. } => format!("wait {object} {why}"),
         Phase::Removing { .. } => "remove".to_owned(),
+        Phase::RollingBack { .. } => "rollback".to_owned(),
     }
 }

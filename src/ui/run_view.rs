@@ -23,6 +23,7 @@ pub fn render(run: &Outcomes, style: Style) -> String {
             Outcome::Orphaned => (style.good("orphaned"), "belongs to nobody now".to_owned()),
             Outcome::Blocked => (style.danger("blocked"), "see the plan".to_owned()),
             Outcome::Failed { message } => (style.danger("failed"), message.clone()),
+            Outcome::RolledBack { message, .. } => (style.danger("rolled back"), message.clone()),
             Outcome::Stale { message } => (style.danger("stale"), message.clone()),
             Outcome::Interrupted { message } => (style.danger("interrupted"), message.clone()),
             Outcome::Skipped { because } => (style.change("skipped"), because.clone()),

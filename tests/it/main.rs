@@ -13,6 +13,7 @@ mod corpus;
 mod credentials;
 mod dsf;
 mod examples;
+mod failures;
 mod faults;
 mod helm_template;
 mod incomplete;

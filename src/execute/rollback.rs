@@ -1,0 +1,132 @@
+//! Restores the last good revision after one that failed, as planned before.
+//!
+//! Source of the sequence and the texts in records: Helm `pkg/action/rollback.go`. Unlike Helm, nothing is replaced or
+//! deleted, and hooks that fail leave a record that says failed, not pending.
+
+use std::fmt::Write as _;
+
+use serde_json::Value as Json;
+
+use super::deploy::started;
+use super::event::{Event, Phase};
+use super::{Context, StepError, hooks, objects, records, wait};
+use crate::cluster::{ListOptions, Resource};
+use crate::history::{Record, Status};
+use crate::model::ReleaseKey;
+use crate::plan::Rollback;
+
+/// Restores the revision, and returns how the release ended: always an error, since what was wanted is not there.
+pub(super) async fn rollback(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    work: &Rollback,
+    cause: StepError,
+) -> StepError {
+    context.emit(Event::Entered { key: key.clone(), phase: Phase::RollingBack { to: work.to } });
+    match restore(context, key, work).await {
+        Ok(()) => StepError::RolledBack {
+            cause: Box::new(cause),
+            to: work.to,
+            revision: work.record.version,
+            rest: rest(work),
+        },
+        Err(second) => {
+            StepError::RollbackFailed { cause: Box::new(cause), to: work.to, second: Box::new(second) }
+        }
+    }
+}
+
+/// Returns what a rollback leaves as the failed revision made it; empty if there is nothing.
+fn rest(work: &Rollback) -> String {
+    let mut text = String::new();
+    for (what, keys) in [
+        ("what it made besides stays", &work.stays),
+        ("re-created objects are not changed back", &work.left_out),
+    ] {
+        let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        if !names.is_empty() {
+            let _ = write!(text, "; {what}: {}", names.join(", "));
+        }
+    }
+    text
+}
+
+async fn restore(context: &Context<'_>, key: &ReleaseKey, work: &Rollback) -> Result<(), StepError> {
+    let mut record = records::create(context, &started(&work.record), &work.labels).await?;
+    if let Err(error) = steps(context, key, work, &mut record).await {
+        let error = name_stuck_pods(context, work, error).await;
+        record.release.info.description =
+            format!("Rollback {:?} failed: {}", record.release.name, error.text());
+        record.release.info.status = Status::Failed;
+        return Err(match records::update(context, &record).await {
+            Ok(_) => error,
+            Err(second) => StepError::Twice { first: Box::new(error), second: Box::new(second) },
+        });
+    }
+    context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
+    record.release.info.status = Status::Deployed;
+    records::update(context, &record).await?;
+    for old in &work.superseded {
+        let mut old = old.clone();
+        old.release.info.status = Status::Superseded;
+        records::update(context, &old).await?;
+    }
+    Ok(())
+}
+
+async fn steps(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    work: &Rollback,
+    record: &mut Record,
+) -> Result<(), StepError> {
+    context.check_stop()?;
+    if work.run_hooks {
+        hooks::run(context, key, &mut record.release, "pre-rollback", work.timeout).await?;
+    }
+    let total = work.applies.len();
+    for (index, step) in work.applies.iter().enumerate() {
+        context.check_stop()?;
+        let phase = Phase::Applying { object: step.key.to_string(), number: index + 1, total };
+        context.emit(Event::Entered { key: key.clone(), phase });
+        objects::apply(context, key, step, work.timeout).await?;
+    }
+    if work.wait {
+        wait::ready(context, key, work.applies.iter().map(|step| &step.key), work.timeout).await?;
+    }
+    if work.run_hooks {
+        hooks::run(context, key, &mut record.release, "post-rollback", work.timeout).await?;
+    }
+    Ok(())
+}
+
+/// A StatefulSet replaces its pods in order, and waits for one that is broken instead of replacing it
+/// (kubernetes/kubernetes#67250): such a pod of the failed revision holds the rollback up until somebody deletes it.
+async fn name_stuck_pods(context: &Context<'_>, work: &Rollback, error: StepError) -> StepError {
+    let mut stuck = Vec::new();
+    for step in work.applies.iter().filter(|step| step.key.gvk.kind == "StatefulSet") {
+        let Some(namespace) = step.key.namespace.as_deref() else { continue };
+        let Ok(resource) = context.resource(&step.key.gvk).await else { continue };
+        let reader = context.writer.reader();
+        let Ok(Some(set)) = reader.get(&resource, Some(namespace), &step.key.name).await else { continue };
+        let Some(labels) = wait::pod_selector(&set) else { continue };
+        let options = ListOptions { labels, ..ListOptions::default() };
+        let pods = reader.list(&Resource::pods(), Some(namespace), &options).await.unwrap_or_default();
+        let names =
+            pods.iter().filter(|pod| is_stuck(&set, pod)).filter_map(|pod| pod["metadata"]["name"].as_str());
+        stuck.extend(names.map(|name| format!("`kubectl delete pod {name} -n {namespace}`")));
+    }
+    if stuck.is_empty() {
+        return error;
+    }
+    let what = format!("pods of the failed revision are in the way: {}", stuck.join(", "));
+    StepError::NotReady { what: error.text(), why: what }
+}
+
+/// Tells whether a pod is of another revision than its set wants, and not ready.
+fn is_stuck(set: &Json, pod: &Json) -> bool {
+    let wanted = &set["status"]["updateRevision"];
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.into_iter().any(|entry| entry["type"] == "Ready" && entry["status"] == "True");
+    wanted.is_string() && pod["metadata"]["labels"]["controller-revision-hash"] != *wanted && !ready
+}

@@ -1,0 +1,188 @@
+//! What is left when something fails: with `onFailure = "keep"` and `"rollback"`, on the real API server.
+
+use serde_json::Value as Json;
+
+use crate::support::scene::{Scene, chart};
+use crate::support::stored::Stored;
+
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: {{ .Release.Name }} }\ndata: { a: {{ .Values.a | quote }} }\n";
+const ADDED: &str = "{{ if eq .Values.a \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: { name: {{ .Release.Name }}-added }\n{{ end }}\n";
+const DEPLOYMENT: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: {{ .Release.Name }} }
+spec:
+  selector: { matchLabels: { app: {{ .Release.Name }} } }
+  template:
+    metadata:
+      labels: { app: {{ .Release.Name }} }
+      annotations: { {{ with .Values.pod }}statectl.io/test-pod: {{ . }}{{ end }} }
+    spec: { containers: [{ name: a, image: registry.k8s.io/pause:3.9 }] }
+"#;
+/// A kind whose object nobody can check before its definition is there: it is refused when it is applied.
+const REFUSED: &str = r#"
+{{ if .Values.refused }}
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: things.{{ .Release.Namespace }}.example.org }
+spec:
+  group: {{ .Release.Namespace }}.example.org
+  scope: Namespaced
+  names: { plural: things, singular: thing, kind: Thing }
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, properties: { size: { type: integer } } } }
+---
+apiVersion: {{ .Release.Namespace }}.example.org/v1
+kind: Thing
+metadata: { name: {{ .Release.Name }} }
+size: "none"
+{{ end }}
+"#;
+const HOOK: &str = r#"
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-hook
+  annotations: { helm.sh/hook: "{{ .Values.hook }}" }
+spec:
+  backoffLimit: 0
+  template:
+    metadata: { annotations: { {{ with .Values.hookPod }}statectl.io/test-pod: {{ . }}{{ end }} } }
+    spec: { restartPolicy: Never, containers: [{ name: a, image: registry.k8s.io/pause:3.9 }] }
+"#;
+const VALUES: &str = "a: one\npod: \"\"\nrefused: false\nhook: post-upgrade\nhookPod: \"\"\n";
+
+fn app(rest: &str, set: &str) -> String {
+    format!(
+        "[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\nwait = true\ntimeout = \"20s\"\n{rest}\n\
+         values = {{ {set} }}\n"
+    )
+}
+
+fn scene(test: &str) -> Scene {
+    let scene = Scene::new(test);
+    let files = [
+        ("templates/a.yaml", CONFIG_MAP),
+        ("templates/added.yaml", ADDED),
+        ("templates/b.yaml", DEPLOYMENT),
+        ("templates/c.yaml", REFUSED),
+        ("templates/hook.yaml", HOOK),
+        ("values.yaml", VALUES),
+    ];
+    chart(scene.folder.path(), &files);
+    scene
+}
+
+impl Scene {
+    fn outcome(&self, apps: &str, code: i32) -> Json {
+        let path = self.write(apps);
+        let output =
+            self.cluster.statectl(["apply", path.to_str().unwrap(), "--yes", "-o", "json"]).expect(code);
+        self.release(&output.json(), "r").clone()
+    }
+
+    fn record(&self, revision: u64) -> (String, String) {
+        let info = Stored::read(self.cluster, &self.namespace, "r", revision).json["info"].clone();
+        (info["status"].as_str().unwrap().to_owned(), info["description"].as_str().unwrap().to_owned())
+    }
+
+    fn value(&self) -> String {
+        let map = self.cluster.get(&self.namespace, "configmap", "r").unwrap();
+        map["data"]["a"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Ways in which an upgrade fails, and what the report says about it.
+const WAYS: [(&str, &str, &str); 4] = [
+    ("hook", "a = \"two\", hookPod = \"fail\", hook = \"post-upgrade\"", "post-upgrade hook"),
+    ("pre-hook", "a = \"two\", hookPod = \"fail\", hook = \"pre-upgrade\"", "pre-upgrade hook"),
+    ("object", "a = \"two\", refused = true", "Thing"),
+    ("readiness", "a = \"two\", pod = \"crash\"", "keeps crashing"),
+];
+
+#[test]
+fn a_failed_upgrade_stays_as_it_is_unless_it_is_told_to_go_back() {
+    for (name, set, said) in WAYS {
+        let scene = scene(&format!("keep-{name}"));
+        scene.outcome(&app("", ""), 0);
+        let end = scene.outcome(&app("", set), 1);
+        assert_eq!(end["state"], "failed", "{name}");
+        assert!(end["message"].as_str().unwrap().contains(said), "{name}: {end}");
+        assert_eq!(scene.record(2).0, "failed", "{name}");
+        assert_eq!(scene.record(1).0, "deployed", "{name}");
+        let stays = if name == "pre-hook" { "one" } else { "two" };
+        assert_eq!(scene.value(), stays, "{name}");
+    }
+}
+
+#[test]
+fn a_failed_upgrade_goes_back_to_the_last_good_revision() {
+    for (name, set, said) in WAYS {
+        let scene = scene(&format!("back-{name}"));
+        let back = "onFailure = \"rollback\"";
+        scene.outcome(&app(back, ""), 0);
+        let uid = |scene: &Scene| {
+            scene.cluster.get(&scene.namespace, "deployment", "r").unwrap()["metadata"]["uid"].clone()
+        };
+        let before = uid(&scene);
+        let file = scene.write(&app(back, set));
+        assert_eq!(scene.release(&scene.plan(&file), "r")["rollbackTo"], 1, "{name}: it is said before");
+        let end = scene.outcome(&app(back, set), 1);
+        assert_eq!((&end["state"], &end["revision"]), (&"rolled-back".into(), &3.into()), "{name}");
+        let message = end["message"].as_str().unwrap();
+        assert!(message.contains(said) && message.contains("rolled back to revision 1"), "{name}: {message}");
+        assert_eq!(scene.value(), "one", "{name}");
+        assert_eq!(uid(&scene), before, "{name}: nothing is replaced");
+        let records = [1, 2, 3].map(|revision| scene.record(revision));
+        let states: Vec<&str> = records.iter().map(|(status, _)| status.as_str()).collect();
+        assert_eq!(states, ["superseded", "failed", "deployed"], "{name}");
+        assert_eq!(records[2].1, "Rollback to 1", "{name}");
+        // What only the failed revision made stays, and the report names it.
+        let added = scene.cluster.get(&scene.namespace, "configmap", "r-added").is_some();
+        assert_eq!(added, name != "pre-hook", "{name}");
+        assert!(!added || message.contains("r-added"), "{name}: {message}");
+        // The next good revision takes it away again.
+        let fine = scene.outcome(&app(back, "a = \"three\""), 0);
+        assert_eq!(fine["state"], "deployed", "{name}");
+        assert!(scene.cluster.get(&scene.namespace, "configmap", "r-added").is_none(), "{name}");
+    }
+}
+
+#[test]
+fn a_first_install_that_fails_is_never_uninstalled() {
+    let scene = scene("back-first");
+    let end = scene.outcome(&app("onFailure = \"rollback\"", "pod = \"crash\""), 1);
+    assert_eq!(end["state"], "failed");
+    assert_eq!(scene.record(1).0, "failed");
+    assert!(scene.cluster.get(&scene.namespace, "deployment", "r").is_some());
+}
+
+#[test]
+fn a_rollback_that_fails_says_both() {
+    let scene = scene("back-fails");
+    let back = "onFailure = \"rollback\"";
+    scene.outcome(&app(back, "hook = \"post-rollback\", hookPod = \"fail\""), 0);
+    let end = scene.outcome(&app(back, "a = \"two\", pod = \"crash\", hook = \"post-upgrade\""), 1);
+    assert_eq!(end["state"], "failed");
+    let message = end["message"].as_str().unwrap();
+    assert!(
+        message.contains("keeps crashing") && message.contains("rolling back to revision 1 failed too"),
+        "{message}"
+    );
+    let states = [1, 2, 3].map(|revision| scene.record(revision).0);
+    assert_eq!(states, ["deployed", "failed", "failed"]);
+    assert!(scene.record(3).1.contains("post-rollback hook"), "{}", scene.record(3).1);
+}
+
+#[test]
+fn a_crash_loop_fails_in_seconds_with_its_last_words() {
+    let scene = scene("crash-log");
+    let started = std::time::Instant::now();
+    let end = scene.outcome(&app("", "pod = \"crash\"").replace("20s", "300s"), 1);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    let message = end["message"].as_str().unwrap();
+    assert!(message.contains("keeps crashing") && message.contains("last lines of pod r-"), "{message}");
+}
