@@ -31,6 +31,10 @@ pub enum Verb {
     ///
     /// Example: statectl destroy shop.toml
     Destroy(ApplyArgs),
+    /// Run the tests of the deployed releases, as `helm test` does.
+    ///
+    /// Example: statectl test shop.toml --target web
+    Test(TestArgs),
     /// Show the recorded state of the releases.
     ///
     /// Example: statectl status shop.toml -o json
@@ -180,6 +184,26 @@ pub struct ApplyArgs {
     #[arg(long)]
     pub really_new: bool,
     /// Releases at once inside a batch; wins over `settings.parallel`.
+    #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub parallel: Option<u16>,
+}
+
+/// Arguments of `test`.
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Releases at once; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
 }

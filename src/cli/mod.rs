@@ -87,22 +87,38 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
         }
         Verb::Apply(args) => apply(args, console, stop, false).await,
         Verb::Destroy(args) => apply(args, console, stop, true).await,
+        Verb::Test(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let session = records_session(args.files, args.cluster, args.selection, stop)?;
+            let parallel = args.parallel.map(usize::from);
+            Ok((command::test::run(&session, console, &outputs, parallel).await?, false))
+        }
         Verb::Status(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
-            let session = command::Session {
-                files: lists::files(args.files)?,
-                connect: lists::cluster(args.cluster),
-                selection: lists::selection(args.selection),
-                environment: environment(),
-                allow_prune: false,
-                verify: Verify::default(),
-                really_new: false,
-                stop: stop.clone(),
-            };
+            let session = records_session(args.files, args.cluster, args.selection, stop)?;
             Ok((command::status::run(&session, console, &outputs).await?, false))
         }
         Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
     }
+}
+
+/// What a verb works with that looks at records only.
+fn records_session(
+    files: args::FileArgs,
+    cluster: args::ClusterArgs,
+    selection: args::SelectionArgs,
+    stop: &Stop,
+) -> Result<command::Session, Failure> {
+    Ok(command::Session {
+        files: lists::files(files)?,
+        connect: lists::cluster(cluster),
+        selection: lists::selection(selection),
+        environment: environment(),
+        allow_prune: false,
+        verify: Verify::default(),
+        really_new: false,
+        stop: stop.clone(),
+    })
 }
 
 async fn apply(

@@ -15,6 +15,7 @@ mod saved;
 mod select;
 pub mod status;
 pub mod template;
+pub mod test;
 
 pub use output::{Format, Outputs};
 pub use prepare::{Files, Session};

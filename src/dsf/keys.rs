@@ -321,7 +321,7 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "wait", Leaf, Supported, BOOL, "false", "Whether readiness gates the batch."),
     helmsman(App, "timeout", Leaf, Supported, DUR, "settings.timeout", "The longest time for one operation; 0 means the default."),
     ours(App, "ready", Leaf, NotYet, TABS, "", "When objects of unknown kinds are ready."),
-    helmsman(App, "test", Leaf, NotYet, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
+    helmsman(App, "test", Leaf, Supported, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
     helmsman(App, "maxHistory", Leaf, Supported, INT, "settings.globalMaxHistory", "Revisions that are kept; 0 means the default."),
     helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
     helmsman(App, "hooks", Anything, NotYet, TAB, "", "Manifests and commands around an operation."),

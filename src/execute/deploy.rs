@@ -6,7 +6,7 @@
 
 use super::event::{Event, Outcome, Phase};
 use super::rollback::rollback;
-use super::{Context, StepError, hooks, objects, records, wait};
+use super::{Context, StepError, hooks, objects, records, testing, wait};
 use crate::history::{Record, Release, Status};
 use crate::model::ReleaseKey;
 use crate::plan::{ApplyMode, Deploy, DeployKind};
@@ -31,7 +31,7 @@ pub(super) async fn deploy(
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
     record.release.info.status = Status::Deployed;
     record.release.info.description = complete_text(deploy.kind).to_owned();
-    records::update(context, &record).await?;
+    record = records::update(context, &record).await?;
     for old in &deploy.superseded {
         let mut old = old.clone();
         old.release.info.status = Status::Superseded;
@@ -45,6 +45,11 @@ pub(super) async fn deploy(
     retired.sort_by_key(|record| record.release.version);
     for old in retired {
         records::delete(context, old).await?;
+    }
+    if deploy.test {
+        testing::test(context, key, &mut record, deploy.timeout)
+            .await
+            .map_err(|error| StepError::TestFailed { revision, cause: Box::new(error) })?;
     }
     Ok(Outcome::Deployed { revision })
 }

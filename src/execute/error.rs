@@ -54,6 +54,14 @@ pub enum StepError {
         /// The signal.
         signal: Signal,
     },
+    /// The revision is deployed, and a test of it failed.
+    #[error("revision {revision} is deployed, and its tests failed: {cause}")]
+    TestFailed {
+        /// The revision.
+        revision: u64,
+        /// Which test failed, and why.
+        cause: Box<StepError>,
+    },
     /// A failure, after which the last good revision was restored.
     #[error("{cause}; rolled back to revision {to}, which is revision {revision} now{rest}")]
     RolledBack {
@@ -110,6 +118,7 @@ impl StepError {
             | StepError::NotReady { .. }
             | StepError::TimedOut { .. } => true,
             StepError::Record(_)
+            | StepError::TestFailed { .. }
             | StepError::Stale { .. }
             | StepError::Interrupted { .. }
             | StepError::RolledBack { .. }
@@ -123,7 +132,9 @@ impl StepError {
         match self {
             StepError::Object { object, .. } => object.split(' ').next().unwrap_or_default(),
             StepError::Twice { first, .. } => first.kind(),
-            StepError::RolledBack { cause, .. } | StepError::RollbackFailed { cause, .. } => cause.kind(),
+            StepError::RolledBack { cause, .. }
+            | StepError::RollbackFailed { cause, .. }
+            | StepError::TestFailed { cause, .. } => cause.kind(),
             StepError::Api(_)
             | StepError::Record(_)
             | StepError::Stale { .. }
@@ -144,6 +155,7 @@ impl StepError {
             | StepError::Record(_)
             | StepError::NotReady { .. }
             | StepError::TimedOut { .. }
+            | StepError::TestFailed { .. }
             | StepError::RollbackFailed { .. }
             | StepError::Twice { .. } => Outcome::Failed { message },
         }

@@ -12,6 +12,7 @@ mod objects;
 mod records;
 mod replace;
 mod rollback;
+mod testing;
 mod uninstall;
 mod wait;
 
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 
 pub use error::StepError;
 pub use event::{Event, Outcome, Phase};
+pub use testing::{Testable, Tested, run_tests};
 
 use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
 use crate::host::signals::Stop;

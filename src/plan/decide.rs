@@ -287,7 +287,9 @@ impl<'a> Draft<'a> {
             applies,
             prunes,
             run_hooks: !wanted.release.no_hooks,
-            wait: wanted.release.wait || is_waited_for(input, &self.key),
+            test: wanted.release.test,
+            // A test of something that is not ready would say nothing.
+            wait: wanted.release.wait || wanted.release.test || is_waited_for(input, &self.key),
             timeout: wanted.release.timeout,
             rollback: None,
         };
@@ -299,7 +301,10 @@ impl<'a> Draft<'a> {
             DeployKind::Install => ["pre-install", "post-install"],
             DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
         };
-        plan.hooks = if work.run_hooks { hooks(&content.hooks, events) } else { Vec::new() };
+        plan.hooks = if work.run_hooks { hooks(&content.hooks, &events) } else { Vec::new() };
+        if work.test {
+            plan.hooks.extend(hooks(&content.hooks, &["test"]));
+        }
         plan.work = Work::Deploy(Box::new(work));
         plan
     }
@@ -336,7 +341,7 @@ impl<'a> Draft<'a> {
         };
         let mut plan = self.finish(Action::Uninstall, vec![reason]);
         if work.run_hooks {
-            plan.hooks = hooks(&work.latest.release.hooks, ["pre-delete", "post-delete"]);
+            plan.hooks = hooks(&work.latest.release.hooks, &["pre-delete", "post-delete"]);
         }
         plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
         plan.work = Work::Uninstall(Box::new(work));
@@ -407,12 +412,12 @@ pub(super) fn withhold_if_protected(
 }
 
 /// Returns the hooks that run at these events.
-fn hooks(all: &[crate::history::Hook], events: [&str; 2]) -> Vec<HookPlan> {
+fn hooks(all: &[crate::history::Hook], events: &[&str]) -> Vec<HookPlan> {
     let mut plans = Vec::new();
     for event in events {
-        let runs = all.iter().filter(|hook| hook.events.iter().any(|name| name == event));
+        let runs = all.iter().filter(|hook| hook.events.iter().any(|name| name == *event));
         plans.extend(runs.map(|hook| HookPlan {
-            event: event.to_owned(),
+            event: (*event).to_owned(),
             kind: hook.kind.clone(),
             name: hook.name.clone(),
         }));

@@ -60,6 +60,8 @@ pub struct Deploy {
     pub prunes: Vec<Delete>,
     /// Whether chart hooks run.
     pub run_hooks: bool,
+    /// Whether the chart's tests run at the end.
+    pub test: bool,
     /// Whether readiness is waited for.
     pub wait: bool,
     /// The longest time for hooks, readiness and replacement, each.

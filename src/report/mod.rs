@@ -6,10 +6,12 @@ mod plan_json;
 mod run_json;
 pub mod saved_plan;
 mod status_json;
+mod test_json;
 
 pub use plan_json::plan_json;
 pub use run_json::run_json;
 pub use status_json::{StatusRow, status_json};
+pub use test_json::test_json;
 
 /// Returns a JSON report as YAML.
 pub fn as_yaml(json: &str) -> String {

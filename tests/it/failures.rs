@@ -57,7 +57,7 @@ const VALUES: &str = "a: one\npod: \"\"\nrefused: false\nhook: post-upgrade\nhoo
 
 fn app(rest: &str, set: &str) -> String {
     format!(
-        "[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\nwait = true\ntimeout = \"20s\"\n{rest}\n\
+        "[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\nwait = true\ntimeout = \"90s\"\n{rest}\n\
          values = {{ {set} }}\n"
     )
 }
@@ -181,7 +181,7 @@ fn a_rollback_that_fails_says_both() {
 fn a_crash_loop_fails_in_seconds_with_its_last_words() {
     let scene = scene("crash-log");
     let started = std::time::Instant::now();
-    let end = scene.outcome(&app("", "pod = \"crash\"").replace("20s", "300s"), 1);
+    let end = scene.outcome(&app("", "pod = \"crash\"").replace("90s", "300s"), 1);
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     let message = end["message"].as_str().unwrap();
     assert!(message.contains("keeps crashing") && message.contains("last lines of pod r-"), "{message}");

@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod chart_tests;
 mod compatibility;
 mod corpus;
 mod credentials;
