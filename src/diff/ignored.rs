@@ -7,12 +7,11 @@ use super::path::FieldPath;
 
 /// Fields that keep their value when a manifest drops them, without any sign in the answer (measured on Kubernetes
 /// 1.36). Of other dropped fields the default comes back, or another owner keeps them.
-const KEPT: [(&str, &str); 5] = [
+const KEPT: [(&str, &str); 4] = [
     ("Service", "spec.clusterIP"),
     ("Service", "spec.clusterIPs"),
     ("Service", "spec.ipFamilies"),
     ("Service", "spec.ipFamilyPolicy"),
-    ("Secret", "type"),
 ];
 
 /// Returns the fields that differ between the recorded manifest and the desired object and that the answer to a dry run
@@ -29,8 +28,7 @@ pub fn ignored_changes(recorded: Option<&Json>, desired: &Json, live: &Json, res
         }
         match path.find(desired) {
             Some(wanted) => !is_met(path, after, wanted),
-            None => after
-                .is_some_and(|value| KEPT.contains(&(kind, path.to_string().as_str())) && *value != "Opaque"),
+            None => after.is_some() && KEPT.contains(&(kind, path.to_string().as_str())),
         }
     });
     ignored.map(|path| path.to_string()).collect()
@@ -94,7 +92,5 @@ mod tests {
         // A default comes back.
         let replicas = json!({"kind": "Deployment", "spec": {"replicas": 1}});
         check(replicas.clone(), json!({"kind": "Deployment", "spec": {}}), &replicas, &replicas, &[]);
-        let opaque = json!({"kind": "Secret", "type": "Opaque"});
-        check(opaque.clone(), json!({"kind": "Secret"}), &opaque, &opaque, &[]);
     }
 }

@@ -13,10 +13,11 @@ use crate::plan::{Around, Growth, ObservedObject, Probe, ServerAnswer, SetClaim,
 
 /// Fields that the server or a controller fills in once, and that no manifest has to repeat: one that drops them, or
 /// leaves them empty, means the value that is there.
-const FILLED_ONCE: [(&str, &str); 3] = [
-    ("PersistentVolumeClaim", "spec.volumeName"),
-    ("PersistentVolumeClaim", "spec.storageClassName"),
-    ("PersistentVolumeClaim", "spec.volumeMode"),
+/// Empty text means the same, but for a class: there it asks for a volume without one.
+const FILLED_ONCE: [(&str, &str, bool); 3] = [
+    ("PersistentVolumeClaim", "spec.volumeName", true),
+    ("PersistentVolumeClaim", "spec.storageClassName", false),
+    ("PersistentVolumeClaim", "spec.volumeMode", true),
 ];
 
 /// Kinds whose names are part of what they say, so that there is no other name to try.
@@ -37,8 +38,8 @@ async fn look(reader: &Reader, discovery: &Discovery, object: ObservedObject) ->
         return object;
     };
     match verdict {
-        Verdict::Immutable { fields } => {
-            if let Some(kept) = keeping(reader, resource, &object, &live, fields).await {
+        Verdict::Immutable { .. } => {
+            if let Some(kept) = keeping(reader, resource, &object, &live).await {
                 return kept;
             }
             // What is created anew starts with all that the chart says.
@@ -67,32 +68,42 @@ async fn look(reader: &Reader, discovery: &Discovery, object: ObservedObject) ->
     }
 }
 
-/// Returns the object with the live values of fields that its manifest no longer sets, if nothing else is refused.
+/// Returns the object with the live values of fields that its manifest leaves empty or no longer sets, if nothing else
+/// is refused.
 async fn keeping(
     reader: &Reader,
     resource: &Resource,
     object: &ObservedObject,
     live: &Json,
-    fields: &[String],
 ) -> Option<ObservedObject> {
-    let kind = object.key.gvk.kind.as_str();
     let mut body = object.body.clone();
-    for field in fields {
+    let owned = diff::managed_entries(live);
+    let is_owned = |path: &FieldPath| {
+        let ours = owned.iter().filter(|entry| entry.owner.manager == FIELD_MANAGER);
+        ours.flat_map(|entry| entry.fields.leaves()).any(|leaf| leaf == *path)
+    };
+    let mut kept = Vec::new();
+    for (kind, field, empty_means_unset) in FILLED_ONCE {
         let path = FieldPath::parse(field);
-        let unset = path.find(&body).is_none_or(|value| value.is_null() || value == "");
-        if !FILLED_ONCE.contains(&(kind, field.as_str())) || !unset {
-            return None;
+        let unset = match path.find(&body) {
+            None => is_owned(&path),
+            Some(value) => value.is_null() || (empty_means_unset && value == ""),
+        };
+        if kind == object.key.gvk.kind
+            && unset
+            && let Some(value) = path.find(live)
+        {
+            path.set(&mut body, value.clone());
+            kept.push(field.to_owned());
         }
-        path.set(&mut body, path.find(live)?.clone());
     }
-    // An explicit empty class asks for a volume without one.
-    if kind == "PersistentVolumeClaim" && object.body["spec"]["storageClassName"] == "" {
+    if kept.is_empty() {
         return None;
     }
     let attempt = ask::apply(reader, resource, &object.key, &body).await;
     let answer = ask::interpret(reader, resource, &object.key, &body, Some(live), attempt).await;
-    let around = Around { kept: fields.to_vec(), ..Around::default() };
     let accepted = matches!(answer, ServerAnswer::Accepted { .. });
+    let around = Around { kept, ..Around::default() };
     let (key, live) = (object.key.clone(), Some(live.clone()));
     let settled = object.settled.clone();
     accepted.then_some(ObservedObject { key, body, live, answer, around, settled })

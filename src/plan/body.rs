@@ -45,8 +45,33 @@ pub fn applicable(mut object: Json) -> Json {
             Some("ClusterRole") if members.contains_key("aggregationRule") => drop(members.remove("rules")),
             _ => {}
         }
+        if let Some(pod) = pod_spec(members) {
+            name_account(pod);
+        }
     }
     object
+}
+
+/// Returns what an object says about its pods, if it makes some.
+fn pod_spec(members: &mut Map<String, Json>) -> Option<&mut Map<String, Json>> {
+    let way: &[&str] = match members.get("kind").and_then(Json::as_str)? {
+        "Pod" => &[],
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "ReplicationController" | "Job" => {
+            &["template", "spec"]
+        }
+        "CronJob" => &["jobTemplate", "spec", "template", "spec"],
+        _ => return None,
+    };
+    let spec = members.get_mut("spec")?;
+    way.iter().try_fold(spec, |value, key| value.get_mut(*key))?.as_object_mut()
+}
+
+/// Moves the account of a pod from its old name to its own: the server fills in the other one, and would not notice a
+/// change of the old one alone (measured on Kubernetes 1.36).
+fn name_account(pod: &mut Map<String, Json>) {
+    if let Some(account) = pod.remove("serviceAccount") {
+        pod.entry("serviceAccountName").or_insert(account);
+    }
 }
 
 /// Moves `stringData` into `data`: the server would own it under a name that it does not store, and a key that
@@ -113,6 +138,18 @@ mod tests {
                 "labels": {"app.kubernetes.io/managed-by": "Helm"},
                 "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop", "mine": "1"}}})
         );
+    }
+
+    #[test]
+    fn an_account_goes_by_its_own_name() {
+        let object = |spec: Json| json!({"kind": "Deployment", "spec": {"template": {"spec": spec}}});
+        for (given, sent) in [
+            (json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a"})),
+            (json!({"serviceAccount": "a", "serviceAccountName": "b"}), json!({"serviceAccountName": "b"})),
+            (json!({}), json!({})),
+        ] {
+            assert_eq!(applicable(object(given)), object(sent));
+        }
     }
 
     #[test]

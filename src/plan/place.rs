@@ -16,7 +16,7 @@ pub(super) fn of_field(place: &Place, field: &str) -> String {
 pub(super) fn of_message(place: &Place, message: &str) -> String {
     let starts = message.match_indices('.').map(|(at, _)| at);
     let start = starts.into_iter().find(|at| message[..*at].ends_with([' ', '\n', '\t']));
-    let Some(start) = start else { return describe(place, &FieldPath::default()) };
+    let Some(start) = start else { return format!(" ({})", place.file) };
     let rest = &message[start..];
     let end = rest.find(": ").unwrap_or(rest.len());
     let mut path = FieldPath::parse(&rest[..end]);
@@ -120,7 +120,7 @@ mod tests {
             ", line 14 of the rendered document)",
         );
         check(&format!("{patch}.spec.absent.x: no"), ", line 5 of the rendered document)");
-        check("something else", ":1, line 2 of the rendered document)");
+        check("something else", ")");
     }
 
     #[test]

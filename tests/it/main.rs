@@ -17,6 +17,7 @@ mod examples;
 mod failures;
 mod faults;
 mod helm_template;
+mod immutable;
 mod incomplete;
 mod moves;
 mod ownership;
