@@ -83,7 +83,12 @@ async fn contents(reader: &Reader, discovery: &Discovery, namespace: &str) -> Re
     }
     let kinds = discovery.listable_in_namespaces().filter(|resource| resource.gvk.kind != "Event");
     let counts = kinds.map(|resource| async move {
-        let count = reader.count(resource, Some(namespace)).await.map_err(|error| error.to_string())?;
+        let count = match reader.count(resource, Some(namespace)).await {
+            Ok(count) => count,
+            // The kind went since discovery, and with it its objects.
+            Err(error) if error.is_status(404) => 0,
+            Err(error) => return Err(error.to_string()),
+        };
         Ok((count > 0).then(|| Lost::Objects { kind: resource.gvk.kind.clone(), count }))
     });
     let counts: Vec<Result<Option<Lost>, String>> =
