@@ -41,6 +41,10 @@ pub(super) async fn interpret(
     loop {
         let verdict = diff::classify(&error, &trial);
         match verdict {
+            // What is not there yet cannot be in the way of itself: the object is wrong.
+            Verdict::NeedsFreshName { problems } if live.is_none() => {
+                return ServerAnswer::Refused { verdict: Verdict::Invalid { problems } };
+            }
             Verdict::NeedsFreshName { .. } if trial.fresh_name.is_none() => {
                 let (name, probe) = probe(body, live, &key.name);
                 let options = ApplyOptions { force: false, ..FORCED };

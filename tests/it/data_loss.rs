@@ -1,5 +1,7 @@
 //! What holds data is deleted only with both keys, whatever the way: the audit log counts.
 
+use std::fmt::Write as _;
+
 use serde_json::Value as Json;
 
 use crate::support::scene::Scene;
@@ -41,7 +43,8 @@ fn chart(scene: &Scene, release: &str, with_data: bool, changed: bool) {
     let pick = |before: &'static str, after: &'static str| if changed { after } else { before };
     if with_data && release.ends_with("-set") {
         let label = pick("a", "b");
-        text += &format!(
+        write!(
+            text,
             r#"---
 apiVersion: apps/v1
 kind: StatefulSet
@@ -57,11 +60,13 @@ spec:
     metadata: {{labels: {{app: {label}-{release}}}}}
     spec: {{containers: [{{name: c, image: "example.org/a:1", volumeMounts: [{{name: data, mountPath: /data}}]}}]}}
 "#
-        );
+        )
+        .unwrap();
     } else if with_data {
         let (modes, path, scope) =
             (pick("ReadWriteOnce", "ReadWriteMany"), pick("/a", "/b"), pick("Namespaced", "Cluster"));
-        text += &format!(
+        write!(
+            text,
             r#"---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -88,7 +93,8 @@ spec:
     - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}
 "#,
             kind = kind(release),
-        );
+        )
+        .unwrap();
     }
     std::fs::write(chart.join("templates/all.yaml"), text.replace("NS", &scene.namespace)).unwrap();
 }
