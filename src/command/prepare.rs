@@ -194,6 +194,7 @@ impl Session {
             removal_withheld,
             most_removals: most_removals(state, self.allow_prune, wanted.len() + strays.len()),
             really_new: self.really_new,
+            partial: !self.selection.is_everything(),
             reverse_removals: state.settings.reverse_delete,
             now: clock::now(),
             salt: random::bytes(),

@@ -37,6 +37,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     block_shared_objects(input, &mut releases);
     leave::block_mass_removal(input, &mut releases);
     moves::block_lookalikes(input, &mut releases);
+    leave::block_containers(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     live::pin(input, &mut releases);
     let (batches, notes) = batches(input, &releases);

@@ -39,6 +39,8 @@ pub struct PlanInput {
     pub removal_withheld: Option<String>,
     /// How many releases that left the file may be removed in this run; nothing if it does not matter.
     pub most_removals: Option<usize>,
+    /// Whether only some releases of the file were asked for.
+    pub partial: bool,
     /// Whether a release that comes is another one than one that goes, however alike they look.
     pub really_new: bool,
     /// Whether removals go in reverse order of what was needed first.

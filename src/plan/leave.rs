@@ -5,10 +5,11 @@
 use super::decide::{Draft, operation_under_way, unreadable_newest, withhold_if_protected};
 use super::input::{Operation, PlanInput, Stray};
 use super::reason::Reason;
-use super::steps::{Disown, Work};
+use super::steps::{ApplyMode, Disown, Work};
 use super::{Action, ReleasePlan};
 use crate::dsf::state::OnRemove;
 use crate::history::{ON_REMOVE_LABEL, Record, Status};
+use crate::model::ObjectKey;
 
 /// Returns the action for a release of this context that the file does not have.
 pub(super) fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
@@ -66,6 +67,38 @@ pub(super) fn block_mass_removal(input: &PlanInput, releases: &mut [ReleasePlan]
         plan.action = Action::Blocked;
         plan.reasons.insert(0, Reason::TooManyRemovals { count, limit });
         plan.work = Work::Nothing;
+    }
+}
+
+/// With a selection nothing outside it goes, so nothing goes that others are in: a namespace, or a definition.
+pub(super) fn block_containers(input: &PlanInput, releases: &mut [ReleasePlan]) {
+    if !input.partial {
+        return;
+    }
+    for plan in releases {
+        let removed: Vec<&ObjectKey> = match &plan.work {
+            Work::Deploy(deploy) => {
+                let replaced = deploy.crds.iter().chain(&deploy.applies);
+                let replaced = replaced.filter(|step| matches!(step.mode, ApplyMode::Replace(_)));
+                replaced.map(|step| &step.key).chain(deploy.prunes.iter().map(|step| &step.key)).collect()
+            }
+            Work::Uninstall(uninstall) => uninstall.deletes.iter().map(|step| &step.key).collect(),
+            Work::Nothing | Work::Disown(_) => Vec::new(),
+        };
+        let contains = |key: &&ObjectKey| {
+            let kind = (key.gvk.group.as_str(), key.gvk.kind.as_str());
+            matches!(kind, ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition"))
+        };
+        let reasons: Vec<Reason> = removed
+            .into_iter()
+            .filter(contains)
+            .map(|object| Reason::HoldsUnselected { object: object.clone() })
+            .collect();
+        if !reasons.is_empty() {
+            plan.action = Action::Blocked;
+            plan.reasons = reasons;
+            plan.work = Work::Nothing;
+        }
     }
 }
 

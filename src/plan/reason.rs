@@ -186,6 +186,8 @@ pub enum Reason {
     OrphanedOnRemove,
     /// The release left the file, and was applied with `onRemove = "ask"`.
     AsksOnRemove { release: ReleaseKey },
+    /// The object would go, and what was not asked for may be in it.
+    HoldsUnselected { object: ObjectKey },
     /// A controller owns the object.
     OwnedByObject { object: ObjectKey, owner: String },
     /// Nothing shows that the release made the object.
@@ -289,6 +291,7 @@ impl Reason {
             Reason::OnRemoveChanged => "on-remove-changed",
             Reason::OrphanedOnRemove => "orphaned",
             Reason::AsksOnRemove { .. } => "removal-asks",
+            Reason::HoldsUnselected { .. } => "holds-unselected",
             Reason::OwnedByObject { .. } => "owned-by-object",
             Reason::NoTrace { .. } => "no-trace",
         }
@@ -313,6 +316,7 @@ impl Reason {
             | Reason::RefusedByServer { object, .. }
             | Reason::KnownAfterApply { object, .. }
             | Reason::Unverified { object, .. }
+            | Reason::HoldsUnselected { object }
             | Reason::OwnedByObject { object, .. }
             | Reason::NoTrace { object }
             | Reason::FieldConflict { object, .. }
@@ -454,6 +458,9 @@ impl Reason {
             Reason::LooksLikeMove { from, to, .. } => Some(format!(
                 "if it was renamed, write [[moved]] with `from = \"{from}\"` and `to = \"{to}\"`; if not, add `--really-new`"
             )),
+            Reason::HoldsUnselected { .. } => {
+                Some("run without `--target`, `--group` and `-l`, so that all of it is seen".to_owned())
+            }
             Reason::AsksOnRemove { release } => Some(format!(
                 "to uninstall {release}, put its entry back with `enabled = false`; to keep it, put it back as it was"
             )),

@@ -186,6 +186,7 @@ impl Case {
 fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanInput {
     PlanInput {
         really_new: false,
+        partial: false,
         cluster: ClusterIdentity::default(),
         context: "ours".to_owned(),
         operation,

@@ -182,6 +182,12 @@ impl fmt::Display for Reason {
             Reason::AsksOnRemove { release } => {
                 write!(f, "{release} left the file, and was applied with `onRemove = \"ask\"`")
             }
+            Reason::HoldsUnselected { object } => {
+                write!(
+                    f,
+                    "{object} would be deleted, and objects of releases outside the selection may be in it"
+                )
+            }
             Reason::OwnedByObject { object, owner } => {
                 write!(f, "{object} belongs to {owner}, which removes it or not")
             }

@@ -164,6 +164,33 @@ fn marks_alone_do_not_make_an_object_ours_to_remove() {
     }
 }
 
+/// A selection sees only some of what may be in a namespace or of a kind.
+#[test]
+fn with_a_selection_nothing_goes_that_others_are_in() {
+    for (kind, api_version, action) in [
+        ("Namespace", "v1", "blocked"),
+        ("CustomResourceDefinition", "apiextensions.k8s.io/v1", "blocked"),
+        ("ConfigMap", "v1", "upgrade"),
+    ] {
+        for partial in [true, false] {
+            let mut gone = left("web");
+            gone.key.gvk = GroupVersionKind::new(api_version, kind);
+            gone.key.name = "gone".to_owned();
+            let keys: &'static str =
+                "force = true\nallowDataLoss = [\"Namespace/gone\", \"CustomResourceDefinition/gone\"]";
+            let mut case = Case { more: keys, ..Case::new(deployed(), vec![missing()]) };
+            case.remnants = vec![gone];
+            let input = PlanInput { partial, ..case.input() };
+            let plan = plan(&input);
+            let release = &plan.releases[0];
+            let expected = if partial { action } else { "upgrade" };
+            assert_eq!(release.action.name(), expected, "{kind} {partial}: {:?}", release.reasons);
+            assert!(release.action.is_change() || release.reasons[0].code() == "holds-unselected");
+            assert_eq!(check(&plan), [""; 0]);
+        }
+    }
+}
+
 /// However often a release failed, the answer is another revision.
 #[test]
 fn no_number_of_failures_leads_to_a_removal() {
