@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::content::Rendered;
-use crate::diff::Verdict;
+use crate::diff::{self, Verdict};
 use crate::model::{GroupVersionKind, ObjectKey};
 use crate::plan::{ObservedObject, ServerAnswer};
 
@@ -17,6 +17,8 @@ use crate::plan::{ObservedObject, ServerAnswer};
 pub(super) struct Arrivals {
     /// (group, kind) of custom resource definitions, and whether objects live in namespaces.
     kinds: BTreeMap<(String, String), bool>,
+    /// The definitions, by the same.
+    definitions: BTreeMap<(String, String), Json>,
     namespaces: BTreeSet<String>,
     /// (kind, name) of roles.
     roles: BTreeSet<(String, String)>,
@@ -39,7 +41,9 @@ impl Arrivals {
                 let spec = &object["spec"];
                 if let (Some(group), Some(kind)) = (spec["group"].as_str(), spec["names"]["kind"].as_str()) {
                     let namespaced = spec["scope"].as_str() != Some("Cluster");
-                    self.kinds.insert((group.to_owned(), kind.to_owned()), namespaced);
+                    let kind = (group.to_owned(), kind.to_owned());
+                    self.kinds.insert(kind.clone(), namespaced);
+                    self.definitions.insert(kind, object.clone());
                 }
             }
             Some("Namespace") => drop(self.namespaces.insert(name)),
@@ -59,8 +63,24 @@ impl Arrivals {
     }
 
     /// Returns the observation of an object, as one to be checked later if it was refused for want of something
-    /// that the run brings along.
+    /// that the run brings along. What the definition that arrives says against it is known already.
     pub(super) fn wait_for(&self, object: ObservedObject) -> ObservedObject {
+        let object = self.put_off(object);
+        if !matches!(object.answer, ServerAnswer::Later { .. }) {
+            return object;
+        }
+        let gvk = &object.key.gvk;
+        let definition = self.definitions.get(&(gvk.group.clone(), gvk.kind.clone()));
+        let schema = definition.and_then(|definition| diff::schema_of(definition, &gvk.version));
+        let problems = schema.map(|schema| diff::check_schema(schema, &object.body)).unwrap_or_default();
+        if problems.is_empty() {
+            return object;
+        }
+        let verdict = Verdict::Invalid { problems };
+        ObservedObject { answer: ServerAnswer::Refused { verdict }, ..object }
+    }
+
+    fn put_off(&self, object: ObservedObject) -> ObservedObject {
         let ServerAnswer::Refused { verdict } = &object.answer else { return object };
         match self.missing(&object.key, &object.body, verdict) {
             Some(arrives) => ObservedObject { answer: ServerAnswer::Later { arrives }, ..object },

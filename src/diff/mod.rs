@@ -6,6 +6,7 @@
 
 mod claim;
 mod compare;
+mod custom;
 mod fieldset;
 mod fold;
 mod ignored;
@@ -24,6 +25,7 @@ use serde_json::Value as Json;
 
 pub use claim::claim_patch;
 pub use compare::FieldChange;
+pub use custom::{check_schema, schema_of};
 pub use fieldset::FieldSet;
 pub use fold::{Former, after_fold, fold_updates};
 pub use ignored::ignored_changes;

@@ -207,6 +207,39 @@ pub struct ObjectPlan {
     pub live: Option<Live>,
 }
 
+/// What the server's dry run says about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Simulation {
+    /// The server would take it, or took the same before.
+    Verified,
+    /// The server would refuse it; the code of the first reason says how.
+    Refused,
+    /// Something of it is known only when it is applied.
+    Unverified,
+    /// The server would take the change and not make it.
+    NoEffect,
+}
+
+impl ObjectPlan {
+    /// Returns what the server says about the object; nothing where it was not asked.
+    pub fn simulation(&self) -> Option<Simulation> {
+        let has = |codes: &[&str]| self.reasons.iter().any(|reason| codes.contains(&reason.code()));
+        let refused = self
+            .reasons
+            .iter()
+            .any(|reason| matches!(reason, Reason::Immutable { .. } | Reason::RefusedByServer { .. }));
+        match self.action {
+            ObjectAction::Blocked => refused.then_some(Simulation::Refused),
+            ObjectAction::Keep | ObjectAction::Delete => None,
+            _ if has(&["unverified", "known-after-apply"]) => Some(Simulation::Unverified),
+            _ if has(&["no-effect"]) => Some(Simulation::NoEffect),
+            _ if has(&["already-gone", "ended-and-gone"]) => None,
+            _ => Some(Simulation::Verified),
+        }
+    }
+}
+
 /// A chart's name and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartId {

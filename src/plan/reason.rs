@@ -376,7 +376,14 @@ impl Reason {
 
     /// Tells whether the reason is worth a line about an object with which nothing is done.
     pub fn is_notable(&self) -> bool {
-        matches!(self, Reason::FieldsLeft { .. } | Reason::LeftToAutoscaler { .. } | Reason::CreateOnly)
+        matches!(
+            self,
+            Reason::FieldsLeft { .. }
+                | Reason::LeftToAutoscaler { .. }
+                | Reason::CreateOnly
+                | Reason::NoEffect { .. }
+                | Reason::FieldKept { .. }
+        )
     }
 
     /// Returns the field that the reason is about, if it is about exactly one.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::diff::FieldChange;
 use crate::model::ClusterIdentity;
-use crate::plan::{ChartId, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
+use crate::plan::{ChartId, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan, Simulation};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,6 +71,8 @@ struct ObjectReport<'a> {
     namespace: Option<&'a str>,
     name: &'a str,
     action: ObjectAction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulation: Option<Simulation>,
     reasons: &'a [Reason],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<FieldReport<'a>>,
@@ -145,6 +147,7 @@ fn object(plan: &ObjectPlan) -> ObjectReport<'_> {
         namespace: plan.key.namespace.as_deref(),
         name: &plan.key.name,
         action: plan.action,
+        simulation: plan.simulation(),
         reasons: &plan.reasons,
         fields: diff.map(|diff| diff.changes.iter().map(field).collect()).unwrap_or_default(),
         diff: diff.map(|diff| diff.text.to_string()),

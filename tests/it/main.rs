@@ -29,6 +29,7 @@ mod releases;
 mod render;
 mod saved_plans;
 mod server;
+mod simulation;
 mod support;
 mod template;
 mod tidy;
