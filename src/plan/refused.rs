@@ -53,11 +53,7 @@ pub(super) fn refused(
         Verdict::VolumeCannotGrow => {
             server(RefusalKind::Invalid, "the storage class does not allow volumes to grow".to_owned())
         }
-        Verdict::TypedMerge { message } => {
-            let place = object.around.place.as_ref();
-            let place = place.map(|place| place::of_message(place, message)).unwrap_or_default();
-            server(RefusalKind::Invalid, format!("{}{place}", message.trim_end()))
-        }
+        Verdict::TypedMerge { message } => server(RefusalKind::Invalid, placed(object, message)),
         Verdict::BadRequest { message } | Verdict::TooLarge { message } => {
             server(RefusalKind::Invalid, message.clone())
         }
@@ -282,6 +278,21 @@ pub(super) fn shown_value(object: &Json, field: &FieldPath, masker: Masker<'_>) 
         return text;
     }
     text.chars().take(LONGEST_VALUE).chain(std::iter::once('…')).collect()
+}
+
+/// Returns the words of a typed merge as one line, each complaint with the place in the template that it is about.
+fn placed(object: &ObservedObject, message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let Some(place) = &object.around.place else { return lines.join("; ") };
+    // Several complaints stand below a line that only says so.
+    let (head, complaints) = match lines.as_slice() {
+        [head, complaints @ ..] if head.ends_with("errors:") => (Some(*head), complaints),
+        all => (None, all),
+    };
+    let told =
+        complaints.iter().map(|line| format!("{line}{}", place::of_message(place, &format!(" {line}"))));
+    let told = told.collect::<Vec<_>>().join("; ");
+    head.map_or(told.clone(), |head| format!("{head} {told}"))
 }
 
 /// Returns the complaints as one text, each with the place in the template that it is about.

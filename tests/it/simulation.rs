@@ -45,6 +45,11 @@ fn a_mistake_in_a_manifest_is_told_with_template_and_line_and_asked_about_once()
         ("1", "imagee: x", "imagee: field not declared in schema (web/templates/d.yaml:15, line 13 of"),
         ("many", "", "expected numeric (int or float), got string (web/templates/d.yaml:6, line 5 of"),
         ("1", "env: [{name: A, value: b}, {name: A, value: c}]", "(web/templates/d.yaml:15, line 13 of"),
+        (
+            "many",
+            "imagee: x",
+            "; .spec.template.spec.containers[name=\"c\"].imagee: field not declared in schema (web/templates/d.yaml:15, line 13",
+        ),
         ("-1", "", "(web/templates/d.yaml:6, line 5 of"),
     ] {
         let text = DEPLOYMENT.replace("REPLICAS", replicas).replace("EXTRA", extra);
