@@ -25,6 +25,56 @@ fn writes_since(cluster: &Cluster, mark: u64, namespaces: &[&str]) -> Vec<String
     entries.iter().filter(written).map(|entry| format!("{} {}", entry["verb"], entry["requestURI"])).collect()
 }
 
+/// Every request of a user of its own, as the audit log has it.
+#[test]
+fn verbs_that_only_show_write_nothing() {
+    let scene = crate::support::scene::Scene::new("only-shows");
+    let apps = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n\
+                [apps.data]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/store\"\n";
+    let file = scene
+        .write(&format!("{apps}[apps.gone]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n"));
+    scene.cluster.statectl(["apply", file.to_str().unwrap(), "--yes"]).expect(0);
+    // Everything there is to decide about: a change, a refusal, a release that left the file, one that is new.
+    let file = scene.write(&format!(
+        "{}[apps.new]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/migrate\"\n",
+        apps.replace("CHARTS/web\"\n", "CHARTS/web\"\nset = { greeting = \"other\" }\n")
+            .replace("CHARTS/store\"\n", "CHARTS/store\"\nset = { storage = \"2Gi\" }\n")
+    ));
+    let file = file.to_str().unwrap();
+    let saved = scene.folder.path().join("plan.json");
+    let account = scene.cluster.as_account(&scene.namespace, "shows", scene.folder.path());
+    let mark = scene.cluster.audit_mark();
+    for arguments in [
+        &["plan", file][..],
+        &["plan", file, "--verify=all", "-o", "json"],
+        &["plan", file, "--destroy"],
+        &["plan", file, "--out", saved.to_str().unwrap()],
+        &["status", file],
+    ] {
+        let output = account.statectl(arguments);
+        assert!([0, 4].contains(&output.code), "{arguments:?}: {}{}", output.stdout, output.stderr);
+    }
+    // The audit log is written a moment after the answer.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let user = format!("system:serviceaccount:{}:shows", scene.namespace);
+    let entries = scene.cluster.requests_since(mark);
+    let own: Vec<&Json> = entries.iter().filter(|entry| entry["user"]["username"] == user.as_str()).collect();
+    let text = |entry: &Json, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let dry = own.iter().filter(|entry| text(entry, "requestURI").contains("dryRun=All")).count();
+    assert!(dry > 10, "{dry} dry runs of {} requests", own.len());
+    let writes: Vec<String> = own
+        .iter()
+        .filter(|entry| {
+            let uri = text(entry, "requestURI");
+            !matches!(text(entry, "verb").as_str(), "get" | "list" | "watch")
+                && !uri.contains("dryRun=All")
+                && !uri.contains("/selfsubject")
+        })
+        .map(|entry| format!("{} {}", text(entry, "verb"), text(entry, "requestURI")))
+        .collect();
+    assert_eq!(writes, [""; 0]);
+}
+
 /// An example is applied, found unchanged, read by both Helms and removed.
 fn lives_and_goes(file: &str, releases: &[(&str, &str)]) {
     let cluster = cluster();

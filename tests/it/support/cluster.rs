@@ -117,6 +117,25 @@ impl Cluster {
         name
     }
 
+    /// Makes a service account that may do everything, and returns the cluster as it sees it: the audit log tells its
+    /// requests from those of every other test. `folder` holds its kubeconfig.
+    pub(crate) fn as_account(&self, namespace: &str, name: &str, folder: &std::path::Path) -> Self {
+        self.tool("kubectl", &["create", "serviceaccount", name, "-n", namespace]);
+        let binding = format!("{namespace}-{name}");
+        let account = format!("--serviceaccount={namespace}:{name}");
+        self.tool(
+            "kubectl",
+            &["create", "clusterrolebinding", &binding, "--clusterrole=cluster-admin", &account],
+        );
+        let token = self.tool("kubectl", &["create", "token", name, "-n", namespace]);
+        let text = std::fs::read_to_string(&self.kubeconfig).expect("the kubeconfig is there");
+        let mut config: Json = serde_yaml::from_str(&text).expect("it is YAML");
+        config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
+        let kubeconfig = folder.join(format!("{name}.kubeconfig"));
+        std::fs::write(&kubeconfig, config.to_string()).expect("it can be written");
+        Self { kubeconfig, audit_log: self.audit_log.clone() }
+    }
+
     /// Returns the audit entries since `mark`.
     pub(crate) fn requests_since(&self, mark: u64) -> Vec<Json> {
         use std::io::{Read as _, Seek as _, SeekFrom};
