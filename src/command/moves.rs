@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::cluster::Cluster;
-use super::observer::{recorded_objects, remnants};
+use super::observer::{Kept, recorded_objects, remnants};
 use crate::dsf::state::{DesiredState, Moved};
 use crate::history::Status;
-use crate::model::{ObjectKey, ReleaseKey};
+use crate::model::ReleaseKey;
 use crate::observe::{self, Histories};
 use crate::plan::{MovedFrom, Reason, Wanted};
 
@@ -52,9 +52,10 @@ pub(super) async fn look(
         if !is_there && history.undecodable().is_empty() {
             continue;
         }
-        let kept: Vec<ObjectKey> = match &wanted.content {
-            Some(Ok(content)) => content.objects.iter().map(|object| object.key.clone()).collect(),
-            _ => Vec::new(),
+        let kept = match &wanted.content {
+            // The same text means other objects in another namespace.
+            Some(Ok(content)) => Kept { objects: &content.objects, manifest: None },
+            _ => Kept::default(),
         };
         let recorded = recorded_objects(cluster, &key, &history, &kept);
         let found = remnants(cluster, vec![recorded]).await.pop().unwrap_or(Ok(Vec::new()));

@@ -63,9 +63,9 @@ impl Observer<'_> {
                 what: format!("the records of namespace {}", release.key.namespace),
                 message,
             });
-            let kept: Vec<ObjectKey> = match &content {
-                Some(Ok(content)) => content.objects.iter().map(|object| object.key.clone()).collect(),
-                _ => Vec::new(),
+            let kept = match &content {
+                Some(Ok(content)) => Kept { objects: &content.objects, manifest: Some(&content.manifest) },
+                _ => Kept::default(),
             };
             recorded.push(match (&history, &content) {
                 (Ok(history), None | Some(Ok(_))) => {
@@ -200,6 +200,15 @@ fn protected_by(state: &DesiredState, release: &Release) -> Option<String> {
     state.is_protected(release).then(|| format!("namespace `{}`", release.key.namespace))
 }
 
+/// Objects that stay, whatever the records say.
+#[derive(Default)]
+pub(super) struct Kept<'a> {
+    pub(super) objects: &'a [ObservedObject],
+    /// The manifest that these are the objects of, if it is of the same release: a record with the same text names no
+    /// other.
+    pub(super) manifest: Option<&'a str>,
+}
+
 /// Returns the objects that a release's records name: all of them, or those that are not `kept`.
 ///
 /// A failed revision can have made objects that no deployed one names: every revision since the last good one
@@ -208,7 +217,7 @@ pub(super) fn recorded_objects(
     cluster: &Cluster,
     key: &ReleaseKey,
     history: &History,
-    kept: &[ObjectKey],
+    kept: &Kept<'_>,
 ) -> Vec<Recorded> {
     let Some(latest) = history.latest().filter(|latest| latest.release.info.status != Status::Uninstalled)
     else {
@@ -221,14 +230,15 @@ pub(super) fn recorded_objects(
     let base = failed.last().map_or(good, |record| record.release.version);
     let mut objects: Vec<Recorded> = Vec::new();
     // The newest first: what it says about `keep` counts.
-    for record in history.records().iter().rev().filter(|record| record.release.version >= base) {
+    let records = history.records().iter().rev().filter(|record| record.release.version >= base);
+    for record in records.filter(|record| kept.manifest != Some(record.release.manifest.as_str())) {
         for object in plan::body::stored_objects(&record.release.manifest) {
             let namespaced = |gvk: &GroupVersionKind| {
                 cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced)
             };
             let Some(found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
             let known = objects.iter().any(|(other, _)| other.same_object(&found));
-            if !known && !kept.iter().any(|other| other.same_object(&found)) {
+            if !known && !kept.objects.iter().any(|object| object.key.same_object(&found)) {
                 objects.push((found, content::says_keep(&object)));
             }
         }

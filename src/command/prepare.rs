@@ -8,7 +8,7 @@ use super::charts::ChartCache;
 use super::cluster::Cluster;
 use super::content::{self, Rendered};
 use super::moves;
-use super::observer::{Observer, recorded_objects, remnants};
+use super::observer::{Kept, Observer, recorded_objects, remnants};
 use super::select::Selection;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Moved, Release};
@@ -286,7 +286,7 @@ async fn strays_of(
         if history.latest().and_then(|latest| latest.context()) != Some(state.context.as_str()) {
             continue;
         }
-        recorded.push(recorded_objects(cluster, &key, &history, &[]));
+        recorded.push(recorded_objects(cluster, &key, &history, &Kept::default()));
         let space = state.namespaces.get(&key.namespace).is_some_and(|namespace| namespace.protected);
         let protected_by = space.then(|| format!("namespace `{}`", key.namespace));
         strays.push(Stray { key, protected_by, history, remnants: Ok(Vec::new()) });

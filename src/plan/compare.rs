@@ -19,7 +19,8 @@ pub(super) struct Manifests {
     baseline: Option<Vec<(ManifestId, Json)>>,
     /// Of the newest revision, if that is another one: it failed, and applied what it did.
     newest: Vec<(ManifestId, Json)>,
-    desired: Vec<(ManifestId, Json)>,
+    /// Nothing if the baseline has the same text.
+    desired: Option<Vec<(ManifestId, Json)>>,
 }
 
 /// How the recorded form of an object compares with the desired one.
@@ -51,7 +52,9 @@ impl Manifests {
         Self {
             baseline: baseline.map(objects),
             newest: other.map(objects).unwrap_or_default(),
-            desired: of(&content.manifest),
+            desired: baseline
+                .is_none_or(|baseline| baseline.release.manifest != content.manifest)
+                .then(|| of(&content.manifest)),
         }
     }
 
@@ -65,7 +68,11 @@ impl Manifests {
             None => Recorded::Nothing,
             Some(recorded) => match find(recorded, key) {
                 None => Recorded::Missing,
-                Some(object) if Some(object) == find(&self.desired, key) => Recorded::Same,
+                Some(object)
+                    if self.desired.as_ref().is_none_or(|desired| Some(object) == find(desired, key)) =>
+                {
+                    Recorded::Same
+                }
                 Some(_) => Recorded::Different,
             },
         }
