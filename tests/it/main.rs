@@ -27,6 +27,7 @@ mod proof;
 mod records;
 mod releases;
 mod render;
+mod requests;
 mod saved_plans;
 mod server;
 mod simulation;
