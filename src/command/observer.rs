@@ -8,7 +8,7 @@ use super::cluster::Cluster;
 use super::content::{self, Rendered};
 use crate::dsf::state::{DesiredState, Release};
 use crate::history::{History, Status};
-use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
+use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::observe::{self, Histories, Recorded, Scalers, Target, Unread, Verify};
 use crate::plan::{self, Content, FieldRules, ObservedObject, Reason, Remnant, ServerAnswer, Wanted};
 

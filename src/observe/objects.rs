@@ -200,23 +200,15 @@ async fn look(
     };
     let settled = settle::settle(reader, scalers, &key, &mut body, live.as_ref(), &rules).await;
     let mut settled = settled.map_err(|error| (key.clone(), Arc::new(error)))?;
-    if let Some(live) = &live {
-        if settled.left_alone {
-            let answer = ServerAnswer::Accepted { result: live.clone(), warnings: Vec::new() };
-            return Ok(ObservedObject {
-                key,
-                body,
-                live: Some(live.clone()),
-                answer,
-                around: Around::default(),
-                settled,
-            });
-        }
-        if let Some(proof) = proof(&body, live, verify).filter(|_| settled.from.is_empty()) {
-            let answer = ServerAnswer::Unasked { proof };
-            let live = Some(without_managers(live.clone()));
-            return Ok(ObservedObject { key, body, live, answer, around: Around::default(), settled });
-        }
+    if let Some(result) = live.as_ref().filter(|_| settled.left_alone).cloned() {
+        let answer = ServerAnswer::Accepted { result, warnings: Vec::new() };
+        return Ok(ObservedObject { key, body, live, answer, around: Around::default(), settled });
+    }
+    let proof = live.as_ref().filter(|_| settled.from.is_empty()).and_then(|live| proof(&body, live, verify));
+    if let Some(proof) = proof {
+        let answer = ServerAnswer::Unasked { proof };
+        let live = live.map(without_managers);
+        return Ok(ObservedObject { key, body, live, answer, around: Around::default(), settled });
     }
     let attempt = ask::apply(reader, resource, &key, &body).await;
     let mut answer = ask::interpret(reader, resource, &key, &body, live.as_ref(), attempt).await;
