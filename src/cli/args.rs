@@ -35,6 +35,17 @@ pub enum Verb {
     ///
     /// Example: statectl test shop.toml --target web
     Test(TestArgs),
+    /// Show the differences that `apply` would make, object by object. Changes nothing.
+    ///
+    /// Example: statectl diff shop.toml --target web --detailed-exit-code
+    Diff(DiffArgs),
+    /// Show what was changed in the cluster since the last revision. Changes nothing.
+    ///
+    /// The live objects are compared with the recorded manifest of each release. What a controller owns, such as the
+    /// replicas of an autoscaled workload, is no drift. Fields that others added are listed, and count with `--strict`.
+    ///
+    /// Example: statectl drift shop.toml --detailed-exit-code -o json
+    Drift(DriftArgs),
     /// Show the recorded state of the releases.
     ///
     /// Example: statectl status shop.toml -o json
@@ -148,6 +159,9 @@ pub struct PlanArgs {
     /// Install and uninstall releases that look like one that was renamed (see `moved`).
     #[arg(long)]
     pub really_new: bool,
+    /// The API server's warnings about what would be applied count as refusals.
+    #[arg(long)]
+    pub warnings_as_errors: bool,
     /// Plan the removal of all releases of the file.
     #[arg(long)]
     pub destroy: bool,
@@ -183,6 +197,9 @@ pub struct ApplyArgs {
     /// Install and uninstall releases that look like one that was renamed (see `moved`).
     #[arg(long)]
     pub really_new: bool,
+    /// The API server's warnings about what would be applied count as refusals.
+    #[arg(long)]
+    pub warnings_as_errors: bool,
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
@@ -206,6 +223,52 @@ pub struct TestArgs {
     /// Releases at once; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
+}
+
+/// Arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Exit with 2 when there are differences.
+    #[arg(long, visible_alias = "detailed-exitcode")]
+    pub detailed_exit_code: bool,
+    /// Which objects the API server is asked about in a dry run.
+    #[arg(long, value_enum, default_value_t = Verify::Unproven, value_name = "WHICH")]
+    pub verify: Verify,
+}
+
+/// Arguments of `drift`.
+#[derive(Args, Debug)]
+pub struct DriftArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Exit with 2 when there is drift.
+    #[arg(long, visible_alias = "detailed-exitcode")]
+    pub detailed_exit_code: bool,
+    /// Fields that others added count as drift too.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Arguments of `status`.

@@ -81,32 +81,49 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 really_new: args.really_new,
                 stop: stop.clone(),
             };
-            let ending =
-                command::plan::run(&session, console, &outputs, args.destroy, args.out.as_deref()).await?;
+            let options = command::plan::Options {
+                destroy: args.destroy,
+                warnings_as_errors: args.warnings_as_errors,
+                out: args.out.as_deref(),
+            };
+            let ending = command::plan::run(&session, console, &outputs, options).await?;
             Ok((ending, args.detailed_exit_code))
         }
         Verb::Apply(args) => apply(args, console, stop, false).await,
         Verb::Destroy(args) => apply(args, console, stop, true).await,
         Verb::Test(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
-            let session = records_session(args.files, args.cluster, args.selection, stop)?;
+            let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             let parallel = args.parallel.map(usize::from);
             Ok((command::test::run(&session, console, &outputs, parallel).await?, false))
         }
+        Verb::Diff(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let verify = lists::verify(args.verify);
+            let session = reading(args.files, args.cluster, args.selection, verify, stop)?;
+            Ok((command::diff::run(&session, console, &outputs).await?, args.detailed_exit_code))
+        }
+        Verb::Drift(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
+            let ending = command::drift::run(&session, console, &outputs, args.strict).await?;
+            Ok((ending, args.detailed_exit_code))
+        }
         Verb::Status(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
-            let session = records_session(args.files, args.cluster, args.selection, stop)?;
+            let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             Ok((command::status::run(&session, console, &outputs).await?, false))
         }
         Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
     }
 }
 
-/// What a verb works with that looks at records only.
-fn records_session(
+/// What a verb works on that only shows something.
+fn reading(
     files: args::FileArgs,
     cluster: args::ClusterArgs,
     selection: args::SelectionArgs,
+    verify: Verify,
     stop: &Stop,
 ) -> Result<command::Session, Failure> {
     Ok(command::Session {
@@ -115,7 +132,7 @@ fn records_session(
         selection: lists::selection(selection),
         environment: environment(),
         allow_prune: false,
-        verify: Verify::default(),
+        verify,
         really_new: false,
         stop: stop.clone(),
     })
@@ -138,8 +155,12 @@ async fn apply(
         really_new: args.really_new,
         stop: stop.clone(),
     };
-    let options =
-        command::apply::Options { destroy, yes: args.yes, parallel: args.parallel.map(usize::from) };
+    let options = command::apply::Options {
+        destroy,
+        yes: args.yes,
+        warnings_as_errors: args.warnings_as_errors,
+        parallel: args.parallel.map(usize::from),
+    };
     Ok((command::apply::run(&session, console, &outputs, options).await?, false))
 }
 

@@ -17,6 +17,8 @@ pub struct Options {
     pub destroy: bool,
     /// Do not ask.
     pub yes: bool,
+    /// The server's warnings in the plan keep it from being carried out.
+    pub warnings_as_errors: bool,
     /// Releases at once; wins over the file.
     pub parallel: Option<usize>,
 }
@@ -81,6 +83,11 @@ pub async fn run(
             failed: unfit,
             signal: session.stop.asked(),
         });
+    }
+    if options.warnings_as_errors && errors::warned(&plan) {
+        ui::message("nothing was applied");
+        outputs.write(|_| String::new(), || report::run_json(&plan, &left(&plan, "the server warns")))?;
+        return Ok(Ending { changes: true, blocked: true, failed: unfit, signal: None });
     }
     if !yes && !agreed(session, &plan).await {
         let signal = session.stop.asked();

@@ -29,6 +29,20 @@ pub(super) fn show(plan: &Plan) -> bool {
     found
 }
 
+/// Writes an error block if the server warns about an object that would be applied, and tells whether it does.
+pub(super) fn warned(plan: &Plan) -> bool {
+    let applied = plan.releases.iter().filter(|release| release.action.is_change());
+    let objects = applied.flat_map(|release| &release.objects).filter(|object| object.is_applied());
+    let texts: Vec<String> = objects.flat_map(crate::plan::ObjectPlan::told_warnings).collect();
+    if texts.is_empty() {
+        return false;
+    }
+    let failure = Failure::new(FailureClass::Refused, "the server warns about what would be applied");
+    let failure = texts.into_iter().fold(failure, Failure::cause);
+    ui::message(&failure.hint("without `--warnings-as-errors` it would be applied all the same").to_string());
+    true
+}
+
 /// Tells whether a chart of the run cannot be rendered.
 pub(super) fn not_rendered(plan: &Plan) -> bool {
     plan.releases.iter().filter_map(fault).any(|reason| matches!(reason, Reason::NotRendered { .. }))

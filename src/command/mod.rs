@@ -5,6 +5,8 @@ mod arrivals;
 mod charts;
 mod cluster;
 mod content;
+pub mod diff;
+pub mod drift;
 mod errors;
 mod moves;
 mod observer;

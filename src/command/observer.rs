@@ -113,7 +113,10 @@ impl Observer<'_> {
         rules: &Arc<FieldRules>,
         targets: &mut Vec<Target>,
     ) -> Result<Draft, Reason> {
-        let (objects, crds) = (std::mem::take(&mut rendered.objects), std::mem::take(&mut rendered.crds));
+        let (mut objects, crds) = (std::mem::take(&mut rendered.objects), std::mem::take(&mut rendered.crds));
+        if rules.restarts_on_config() {
+            plan::add_digests(&mut objects);
+        }
         let counts = (objects.len(), crds.len());
         let marked = objects.into_iter().map(|body| (body, true));
         let all = marked.chain(crds.into_iter().map(|body| (body, false)));

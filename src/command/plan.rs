@@ -8,14 +8,25 @@ use crate::report;
 use crate::ui::{self, Style};
 use std::path::Path;
 
+/// What the flags say.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Plan the removal of everything in the file.
+    pub destroy: bool,
+    /// The server's warnings count as refusals.
+    pub warnings_as_errors: bool,
+    /// Where the plan is saved.
+    pub out: Option<&'a Path>,
+}
+
 /// Makes the plan and shows it.
 pub async fn run(
     session: &Session,
     console: Console,
     outputs: &Outputs,
-    destroy: bool,
-    out: Option<&Path>,
+    options: Options<'_>,
 ) -> Result<Ending, Failure> {
+    let Options { destroy, warnings_as_errors, out } = options;
     let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
     let (_, _, plan) = session.planned(operation).await?;
     errors::checked(&plan)?;
@@ -32,7 +43,8 @@ pub async fn run(
     };
     outputs.write(text, || report::plan_json(&plan))?;
     let failed = errors::show(&plan);
-    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked(), failed, signal: None })
+    let warned = warnings_as_errors && errors::warned(&plan);
+    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked() || warned, failed, signal: None })
 }
 
 /// Returns the command that carries the plan out.

@@ -126,9 +126,9 @@ pub fn manager_class(owner: &Owner, path: &FieldPath) -> ManagerClass {
     if named(&HUMANS) { ManagerClass::Human } else { ManagerClass::Controller }
 }
 
-/// Tells whether an entry is what a tool leaves that makes whole objects: nothing of it is needed once the object
-/// is somebody else's. `since` is when the object was made: who made it wrote all of it.
-pub fn is_makers(owner: &Owner, time: &str, since: &str) -> bool {
+/// Tells whether a manager is a tool that makes whole objects: nothing of its entry is needed once the object is
+/// somebody else's.
+pub fn is_maker(owner: &Owner) -> bool {
     const MAKERS: [&str; 7] = [
         "kubectl",
         "kubectl-client-side-apply",
@@ -138,15 +138,9 @@ pub fn is_makers(owner: &Owner, time: &str, since: &str) -> bool {
         "kubectl-run",
         "before-first-apply",
     ];
-    if !owner.subresource.is_empty() {
-        return false;
-    }
-    let made = MAKERS.contains(&owner.manager.as_str()) || (!since.is_empty() && time == since);
-    match manager_class(owner, &FieldPath::default()) {
-        ManagerClass::Deployer => true,
-        ManagerClass::Human | ManagerClass::Controller => made,
-        ManagerClass::Ours | ManagerClass::System => false,
-    }
+    let known = MAKERS.contains(&owner.manager.as_str());
+    let class = manager_class(owner, &FieldPath::default());
+    owner.subresource.is_empty() && (class == ManagerClass::Deployer || known)
 }
 
 #[cfg(test)]
@@ -192,19 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn what_made_an_object_leaves_an_entry_that_can_go() {
-        let since = "2026-01-01T00:00:00Z";
-        for (manager, subresource, time, expected) in [
-            ("kubectl-client-side-apply", "", "2026-02-01T00:00:00Z", true),
-            ("kubectl-edit", "", "2026-02-01T00:00:00Z", false),
-            ("argocd-controller", "", "2026-02-01T00:00:00Z", true),
-            ("my-script", "", since, true),
-            ("my-operator", "", "2026-02-01T00:00:00Z", false),
-            ("kube-controller-manager", "", since, false),
-            ("kubectl", "scale", since, false),
-            ("helm", "", since, false),
+    fn tools_that_make_whole_objects_are_known() {
+        for (manager, subresource, expected) in [
+            ("kubectl-client-side-apply", "", true),
+            ("kubectl-edit", "", false),
+            ("kubectl-label", "", false),
+            ("argocd-controller", "", true),
+            ("my-script", "", false),
+            ("kube-controller-manager", "", false),
+            ("kubectl", "scale", false),
+            ("helm", "", false),
         ] {
-            assert_eq!(is_makers(&owner(manager, subresource), time, since), expected, "{manager}");
+            assert_eq!(is_maker(&owner(manager, subresource)), expected, "{manager}");
         }
     }
 }

@@ -34,7 +34,7 @@ pub use managed::{
     ForeignField, ManagedEntry, Operation, Owner, OwnershipGap, applied_fields, foreign_fields,
     managed_entries, ownership_gap,
 };
-pub use manager::{ManagerClass, is_makers, manager_class};
+pub use manager::{ManagerClass, is_maker, manager_class};
 pub use mask::{Masker, sanitize_message};
 pub use path::{FieldPath, Step};
 pub use proof::{Doubt, Proof, prove_unchanged};

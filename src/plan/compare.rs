@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::ObjectAction;
+use super::config;
 use super::input::Content;
 use super::judge::Judged;
 use super::leave;
@@ -76,6 +77,11 @@ impl Manifests {
                 Some(_) => Recorded::Different,
             },
         }
+    }
+
+    /// Tells whether the recorded form of an object is the desired one.
+    pub(super) fn is_as_recorded(&self, key: &ObjectKey) -> bool {
+        matches!(self.compared(key), Recorded::Same)
     }
 
     /// Tells whether a Job that is not there was made before, and went by its own time to live.
@@ -155,6 +161,10 @@ pub(super) fn object_reasons(objects: &[Judged], remnants: &[Judged], manifests:
             (ObjectAction::Create, Recorded::Same) => reasons.push(Reason::ObjectMissing { object }),
             (ObjectAction::Update, Recorded::Same) => {
                 let fields = judged.plan.diff.as_ref().map(|diff| diff.paths()).unwrap_or_default();
+                if config::is_only_digest(&fields) {
+                    changed += 1;
+                    continue;
+                }
                 reasons.push(Reason::Drifted { object, fields });
             }
             (ObjectAction::Create | ObjectAction::Adopt, _) => added += 1,

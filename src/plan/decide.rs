@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::adoption::{self, adoption};
 use super::compare::{self, Manifests};
+use super::config;
 use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
@@ -203,7 +204,7 @@ impl<'a> Draft<'a> {
                 Crds::Create | Crds::Skip => judge::created_definition(object),
             })
             .collect();
-        let objects: Vec<Judged> = content
+        let mut objects: Vec<Judged> = content
             .objects
             .iter()
             .map(|object| {
@@ -229,7 +230,7 @@ impl<'a> Draft<'a> {
         let permits = Permits::of(crds.iter().chain(&objects).filter_map(judge::permit_of));
         let judged = || crds.iter().chain(&objects).chain(&remnants);
         let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
-        let warnings: Vec<String> = judged().flat_map(|judged| judged.warnings.iter().cloned()).collect();
+        let warnings: Vec<String> = judged().flat_map(|judged| judged.plan.told_warnings()).collect();
         let mut reasons = if adopted { vec![Reason::Adopted] } else { Vec::new() };
         if let Some(moved) = &wanted.moved_from {
             reasons.push(Reason::MovedFrom { from: moved.key.clone() });
@@ -239,6 +240,7 @@ impl<'a> Draft<'a> {
             reasons.push(Reason::CrdsChange);
         }
         reasons.extend(compare::object_reasons(&objects, &remnants, &manifests));
+        reasons.extend(config::mark_stale(&wanted.release.app, &content.objects, &mut objects, &manifests));
         let mut plans: Vec<ObjectPlan> = Vec::new();
         let mut crd_steps = Vec::new();
         let mut applies = Vec::new();

@@ -44,13 +44,13 @@ pub(super) struct Judged {
     fold: Option<(ApplyMode, Reason)>,
     /// Why the release is blocked.
     pub(super) refusals: Vec<Reason>,
-    pub(super) warnings: Vec<String>,
 }
 
 impl Judged {
     pub(super) fn new(key: &ObjectKey, action: ObjectAction, reasons: Vec<Reason>) -> Self {
-        let plan = ObjectPlan { key: key.clone(), action, reasons, diff: None, live: None };
-        Self { plan, apply: None, delete: None, fold: None, refusals: Vec::new(), warnings: Vec::new() }
+        let plan =
+            ObjectPlan { key: key.clone(), action, reasons, diff: None, live: None, warnings: Vec::new() };
+        Self { plan, apply: None, delete: None, fold: None, refusals: Vec::new() }
     }
 
     /// Makes the decision that of a release that changes.
@@ -136,7 +136,7 @@ pub(super) fn object(
                 recorded
             });
             let mut judged = accepted(object, owner, recorded.as_ref(), result, masker);
-            judged.warnings = warnings.iter().map(|text| format!("{key}: {text}")).collect();
+            judged.plan.warnings = warnings.clone();
             judged
         }
         ServerAnswer::Later { .. } | ServerAnswer::Unknown { .. } => Judged::refused(key, Vec::new()),

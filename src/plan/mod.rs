@@ -12,7 +12,9 @@ mod adoption;
 pub mod body;
 pub mod check;
 mod compare;
+mod config;
 mod decide;
+mod drift;
 mod guard;
 mod input;
 mod judge;
@@ -37,7 +39,9 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 
 pub use adoption::{Adoption, adoption};
+pub use config::add_digests;
 pub use decide::plan;
+pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standing, drift_of};
 pub use guard::Permit;
 pub use input::{
     Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, Operation, Place, PlanInput,
@@ -205,6 +209,23 @@ pub struct ObjectPlan {
     pub diff: Option<ObjectDiff>,
     /// What it was like, if it exists and something is done with it.
     pub live: Option<Live>,
+    /// Warnings that the server gave for it in the dry run.
+    pub warnings: Vec<String>,
+}
+
+impl ObjectPlan {
+    /// Tells whether carrying the plan out writes the object.
+    pub fn is_applied(&self) -> bool {
+        matches!(
+            self.action,
+            ObjectAction::Create | ObjectAction::Update | ObjectAction::Adopt | ObjectAction::Replace
+        )
+    }
+
+    /// Returns the server's warnings with the object that each is about.
+    pub fn told_warnings(&self) -> impl Iterator<Item = String> {
+        self.warnings.iter().map(|text| format!("{}: {text}", self.key))
+    }
 }
 
 /// What the server's dry run says about an object.

@@ -25,6 +25,8 @@ pub struct FieldRules {
     create_only: Vec<ObjectName>,
     adopt: Adopt,
     takes_over: bool,
+    restarts: bool,
+    lists_extras: bool,
     scaled: BTreeSet<(Option<String>, String, String)>,
 }
 
@@ -39,8 +41,32 @@ impl FieldRules {
             create_only: release.create_only.clone(),
             adopt,
             takes_over,
+            restarts: release.restart_on_config,
+            lists_extras: false,
             scaled: BTreeSet::new(),
         }
+    }
+
+    /// Returns the rules of a release that has none.
+    #[cfg(test)]
+    pub(super) fn none(release: &ReleaseKey) -> Self {
+        Self {
+            release: release.clone(),
+            conflicts: Vec::new(),
+            ignore: Vec::new(),
+            create_only: Vec::new(),
+            adopt: Adopt::Never,
+            takes_over: false,
+            restarts: false,
+            lists_extras: false,
+            scaled: BTreeSet::new(),
+        }
+    }
+
+    /// Lists what others have besides, as for an object that is taken over.
+    #[must_use]
+    pub fn listing_extras(self) -> Self {
+        Self { lists_extras: true, ..self }
     }
 
     /// Adds what an autoscaler among the rendered objects scales.
@@ -53,6 +79,11 @@ impl FieldRules {
             }
         }
         self
+    }
+
+    /// Tells whether pods are restarted that read a changed ConfigMap or Secret.
+    pub fn restarts_on_config(&self) -> bool {
+        self.restarts
     }
 
     /// Tells whether an object is made once and then left alone.
@@ -144,13 +175,15 @@ pub enum LeftTo {
     Autoscaler,
 }
 
-/// A field of the manifest that somebody else owns with another value.
+/// A field that somebody else owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contested {
     /// The field.
     pub path: FieldPath,
     /// The manager, with its subresource.
     pub manager: String,
+    /// When it wrote last; empty where the server does not say.
+    pub since: String,
 }
 
 /// An object whose fields are settled.
@@ -168,7 +201,8 @@ pub struct Settled {
     pub shared: usize,
     /// Whose entries become part of ours before the object is applied.
     pub from: Vec<Former>,
-    /// Fields that the manifest does not have and that stay with their managers although the object is taken over.
+    /// Fields that the manifest does not have and that stay with their managers, of an object that is taken over or
+    /// where they are asked for.
     pub stays: Vec<Contested>,
     /// The server was asked for the object as it is after [`Settled::from`] was moved; otherwise its answer still
     /// has what only they own.
@@ -211,7 +245,12 @@ pub fn settle(
         if rules.ignores(key, &field.path) {
             continue;
         }
-        let contested = Contested { path: field.path.clone(), manager: field.owner.to_string() };
+        let since = entries.iter().find(|entry| entry.owner == field.owner);
+        let contested = Contested {
+            path: field.path.clone(),
+            manager: field.owner.to_string(),
+            since: since.map(|entry| entry.time.clone()).unwrap_or_default(),
+        };
         let is_replicas = field.path.to_string() == "spec.replicas";
         let ruled = rules.rule(&field.path, &field.owner.manager).is_some();
         if is_replicas && !ruled && (autoscaled || rules.is_scaled(key)) {
@@ -243,7 +282,7 @@ pub fn settle(
         }
     }
     settled.rendered = (rendered != *body).then_some(rendered);
-    if adopts {
+    if adopts || rules.lists_extras {
         settled.stays = staying(live, body, &entries, &settled.from);
     }
     settled
@@ -301,11 +340,14 @@ fn is_own(owner: &Owner) -> bool {
 /// Returns whose entries become part of ours: what client-side Helm left, and with an object that is taken over what
 /// its maker left.
 fn formers(live: &Json, adopts: bool) -> Vec<Former> {
-    let since = live["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
+    let entries = diff::managed_entries(live);
+    let old = |owner: &Owner| is_own(owner) && owner.operation == Operation::Update;
+    let makers = entries.iter().any(|entry| diff::is_maker(&entry.owner));
+    let unknown = if adopts && !makers { unknown_maker(live, &entries) } else { None };
     let mut found = Vec::new();
-    for entry in diff::managed_entries(live) {
-        let own = is_own(&entry.owner) && entry.owner.operation == Operation::Update;
-        if own || (adopts && diff::is_makers(&entry.owner, &entry.time, since)) {
+    for entry in entries {
+        let makes = diff::is_maker(&entry.owner) || unknown.as_ref() == Some(&entry.owner);
+        if old(&entry.owner) || (adopts && makes) {
             let former = Former { manager: entry.owner.manager, operation: entry.owner.operation };
             if !found.contains(&former) {
                 found.push(former);
@@ -313,6 +355,18 @@ fn formers(live: &Json, adopts: bool) -> Vec<Former> {
         }
     }
     found
+}
+
+/// Returns the manager of no known kind that made the object, if it can be told: the only one that has not written
+/// since.
+fn unknown_maker(live: &Json, entries: &[diff::ManagedEntry]) -> Option<Owner> {
+    let since = live["metadata"]["creationTimestamp"].as_str()?;
+    let mut made = entries.iter().filter(|entry| {
+        let class = diff::manager_class(&entry.owner, &FieldPath::default());
+        class == ManagerClass::Controller && entry.owner.subresource.is_empty() && entry.time == since
+    });
+    let first = made.next()?;
+    made.next().is_none().then(|| first.owner.clone())
 }
 
 /// Returns the fields of others that stay on an object that is taken over, and that its manifest does not have.
@@ -329,7 +383,8 @@ fn staying(live: &Json, body: &Json, entries: &[diff::ManagedEntry], from: &[For
         }
         let extra = entry.fields.leaves().into_iter();
         let extra = extra.filter(|path| path.find(live).is_some() && path.find(body).is_none());
-        found.extend(extra.map(|path| Contested { path, manager: entry.owner.to_string() }));
+        let (manager, since) = (entry.owner.to_string(), &entry.time);
+        found.extend(extra.map(|path| Contested { path, manager: manager.clone(), since: since.clone() }));
     }
     found
 }

@@ -103,6 +103,8 @@ pub enum Reason {
     },
     /// The object exists, and is made only once.
     CreateOnly,
+    /// Pods go on with configuration that changes.
+    StaleConfig { object: ObjectKey, configs: Vec<String>, app: String },
     /// The object is in an older manifest of the release and no longer in this one.
     LeftManifest,
     /// The object stays, because it says `helm.sh/resource-policy: keep`.
@@ -243,6 +245,7 @@ impl Reason {
             Reason::ForeignFieldsStay { .. } => "foreign-fields-stay",
             Reason::FieldConflict { .. } => "field-conflict",
             Reason::CreateOnly => "create-only",
+            Reason::StaleConfig { .. } => "stale-config",
             Reason::LeftManifest => "left-manifest",
             Reason::KeptByPolicy => "kept-by-policy",
             Reason::AlreadyGone => "already-gone",
@@ -320,6 +323,7 @@ impl Reason {
             | Reason::OwnedByObject { object, .. }
             | Reason::NoTrace { object }
             | Reason::FieldConflict { object, .. }
+            | Reason::StaleConfig { object, .. }
             | Reason::AdoptionSpent { object, .. }
             | Reason::MovesTo { object, .. }
             | Reason::NotOurs { object, .. } => Some(object),
@@ -383,6 +387,7 @@ impl Reason {
                 | Reason::CreateOnly
                 | Reason::NoEffect { .. }
                 | Reason::FieldKept { .. }
+                | Reason::StaleConfig { .. }
         )
     }
 
@@ -438,6 +443,9 @@ impl Reason {
                 quoted(field),
                 quoted(manager.split(' ').next().unwrap_or_default())
             )),
+            Reason::StaleConfig { app, .. } => {
+                Some(format!("`restartOnConfig = true` in [apps.{app}] restarts them"))
+            }
             Reason::AdoptionSpent { object, release, .. } => {
                 let space = object.namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
                 let what = format!("{} {}{space}", object.gvk.kind.to_lowercase(), object.name);

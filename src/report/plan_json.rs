@@ -78,6 +78,8 @@ struct ObjectReport<'a> {
     fields: Vec<FieldReport<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -103,6 +105,47 @@ pub fn plan_json(plan: &Plan) -> String {
         notes: &plan.notes,
     };
     pretty(&report)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiffReport<'a> {
+    format: &'static str,
+    cluster: &'a ClusterIdentity,
+    context: &'a str,
+    changes: bool,
+    blocked: bool,
+    releases: Vec<DiffRelease<'a>>,
+}
+
+#[derive(Serialize)]
+struct DiffRelease<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    action: &'static str,
+    objects: Vec<ObjectReport<'a>>,
+}
+
+/// Returns the differences that a plan makes: its objects with which something is done.
+pub fn diff_json(plan: &Plan) -> String {
+    pretty(&DiffReport {
+        format: "statectl.diff/v1",
+        cluster: &plan.cluster,
+        context: &plan.context,
+        changes: plan.has_changes(),
+        blocked: plan.has_blocked(),
+        releases: plan.releases.iter().map(differences).collect(),
+    })
+}
+
+fn differences(plan: &ReleasePlan) -> DiffRelease<'_> {
+    let objects = plan.objects.iter().filter(|object| object.action != ObjectAction::None);
+    DiffRelease {
+        namespace: &plan.key.namespace,
+        name: &plan.key.name,
+        action: plan.action.name(),
+        objects: objects.map(object).collect(),
+    }
 }
 
 /// Returns any report as indented JSON with a final newline.
@@ -151,6 +194,7 @@ fn object(plan: &ObjectPlan) -> ObjectReport<'_> {
         reasons: &plan.reasons,
         fields: diff.map(|diff| diff.changes.iter().map(field).collect()).unwrap_or_default(),
         diff: diff.map(|diff| diff.text.to_string()),
+        warnings: &plan.warnings,
     }
 }
 

@@ -4,6 +4,8 @@
 //! of (data, style); meaning never hangs on colour alone.
 
 pub mod ask;
+pub mod diff_view;
+pub mod drift_view;
 pub mod plan_view;
 pub mod progress;
 pub mod run_view;

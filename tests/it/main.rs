@@ -7,12 +7,14 @@
     reason = "helpers of tests fail the test, and tests read files and start processes"
 )]
 
+mod adoption;
 mod bad_input;
 mod chart_tests;
 mod compatibility;
 mod corpus;
 mod credentials;
 mod data_loss;
+mod drift;
 mod dsf;
 mod examples;
 mod failures;

@@ -246,3 +246,29 @@ fn who_made_an_object_has_no_say_once_it_is_taken_over() {
         assert_eq!(stays, if adopt == Adopt::Unowned { vec!["spec.extra"] } else { vec![] });
     }
 }
+
+/// A plain POST by anything: who wrote when the object was made, and is the only one, made it.
+#[test]
+fn an_unknown_maker_is_told_by_the_time() {
+    let at = |manager: &str, time: &str| {
+        let mut entry = entry(manager, "Update", "", json!({"f:spec": {"f:paused": {}}}));
+        entry["time"] = time.into();
+        entry
+    };
+    let (made, later) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
+    for (others, expected) in [
+        (vec![at("script", made)], vec!["script"]),
+        (vec![at("script", later)], vec![]),
+        (vec![at("script", made), at("operator", later)], vec!["script"]),
+        (vec![at("script", made), at("operator", made)], vec![]),
+        (vec![at("script", made), at("kubectl-create", made)], vec!["kubectl-create"]),
+        (vec![at("kubectl-label", made), at("script", made)], vec!["script"]),
+        (vec![at("kube-controller-manager", made)], vec![]),
+    ] {
+        let mut live = live(2, "app:2", &others);
+        live["metadata"].as_object_mut().unwrap().remove("annotations");
+        let settled = settle(&key(), &mut body(), Some(&live), &rules("", Adopt::Unowned), false);
+        let from: Vec<&str> = settled.from.iter().map(|former| former.manager.as_str()).collect();
+        assert_eq!(from, expected, "{others:?}");
+    }
+}

@@ -72,6 +72,11 @@ impl fmt::Display for Reason {
             Reason::FieldConflict { object, field, manager, live, desired, .. } => {
                 write!(f, "{object}: field {field} is owned by `{manager}`: {live} there, {desired} here")
             }
+            Reason::StaleConfig { object, configs, .. } => write!(
+                f,
+                "{object}: its pods go on with the old {}, because nothing in their template changes",
+                list(configs)
+            ),
             Reason::CreateOnly => f.write_str("exists, and is left alone (`createOnly`)"),
             Reason::LeftManifest => f.write_str("no longer in the chart's output"),
             Reason::KeptByPolicy => f.write_str("stays: `helm.sh/resource-policy: keep`"),
