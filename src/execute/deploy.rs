@@ -19,7 +19,8 @@ pub(super) async fn deploy(
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
-    let mut record = records::create(context, &started(&deploy.record), &deploy.labels).await?;
+    let mut record =
+        records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await?;
     let done = steps(context, key, deploy, &mut record).await;
     if let Err(error) = done {
         let error = mark_failed(context, deploy, record, error).await;

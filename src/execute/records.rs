@@ -30,8 +30,12 @@ pub(super) async fn create(
     context: &Context<'_>,
     release: &history::Release,
     labels: &std::collections::BTreeMap<String, String>,
+    annotations: &std::collections::BTreeMap<String, String>,
 ) -> Result<Record, StepError> {
-    let object = history::new_object(Storage::Secret, release, labels, clock::now())?;
+    let mut object = history::new_object(Storage::Secret, release, labels, clock::now())?;
+    if !annotations.is_empty() {
+        object["metadata"]["annotations"] = serde_json::json!(annotations);
+    }
     let created = write(context, &Resource::secrets(), &object, Write::Create).await;
     let answer = created.map_err(|error| {
         if error.is_status(409) {

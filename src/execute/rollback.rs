@@ -52,7 +52,9 @@ fn rest(work: &Rollback) -> String {
 }
 
 async fn restore(context: &Context<'_>, key: &ReleaseKey, work: &Rollback) -> Result<(), StepError> {
-    let mut record = records::create(context, &started(&work.record), &work.labels).await?;
+    let mut record =
+        records::create(context, &started(&work.record), &work.labels, &std::collections::BTreeMap::new())
+            .await?;
     if let Err(error) = steps(context, key, work, &mut record).await {
         let error = name_stuck_pods(context, work, error).await;
         record.release.info.description =

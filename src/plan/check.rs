@@ -136,6 +136,10 @@ fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
     if release.reasons.is_empty() {
         findings.push("no reason is given".to_owned());
     }
+    let stopped = release.reasons.iter().any(|reason| reason.code() == "flapping");
+    if stopped && release.action != Action::Blocked {
+        findings.push("a correction that does not last is made once more".to_owned());
+    }
     for object in release.objects.iter().filter(|object| object.reasons.is_empty()) {
         findings.push(format!("no reason is given for {}", object.key));
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::adoption::{self, adoption};
 use super::compare::{self, Manifests};
 use super::config;
+use super::flap::Corrections;
 use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
@@ -240,7 +241,9 @@ impl<'a> Draft<'a> {
             reasons.push(Reason::CrdsChange);
         }
         reasons.extend(compare::object_reasons(&objects, &remnants, &manifests));
-        reasons.extend(config::mark_stale(&wanted.release.app, &content.objects, &mut objects, &manifests));
+        let app = &wanted.release.app;
+        let corrections = Corrections::of(previous, &reasons, &content.objects, &rules, app);
+        reasons.extend(config::mark_stale(app, &content.objects, &mut objects, &manifests));
         let mut plans: Vec<ObjectPlan> = Vec::new();
         let mut crd_steps = Vec::new();
         let mut applies = Vec::new();
@@ -258,6 +261,7 @@ impl<'a> Draft<'a> {
             plans.push(judged.plan);
             prunes.extend(judged.delete);
         }
+        let refusals: Vec<Reason> = refusals.into_iter().chain(corrections.refusals.clone()).collect();
         let refusals = if refusals.is_empty() { doubled(&applies) } else { refusals };
         if !refusals.is_empty() {
             let mut plan = self.blocked(refusals);
@@ -283,6 +287,7 @@ impl<'a> Draft<'a> {
             kind,
             record: records::next(input, &wanted.release, history, content, kind),
             labels: records::labels(input, &wanted.release, previous),
+            annotations: corrections.annotations(),
             retired: moves::retired(wanted),
             superseded: superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),

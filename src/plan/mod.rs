@@ -15,6 +15,7 @@ mod compare;
 mod config;
 mod decide;
 mod drift;
+mod flap;
 mod guard;
 mod input;
 mod judge;

@@ -103,6 +103,8 @@ pub enum Reason {
     },
     /// The object exists, and is made only once.
     CreateOnly,
+    /// The field was taken back from this manager so often that it makes no sense to go on.
+    Flapping { object: ObjectKey, field: String, manager: String, times: u32, app: String },
     /// Pods go on with configuration that changes.
     StaleConfig { object: ObjectKey, configs: Vec<String>, app: String },
     /// The object is in an older manifest of the release and no longer in this one.
@@ -246,6 +248,7 @@ impl Reason {
             Reason::FieldConflict { .. } => "field-conflict",
             Reason::CreateOnly => "create-only",
             Reason::StaleConfig { .. } => "stale-config",
+            Reason::Flapping { .. } => "flapping",
             Reason::LeftManifest => "left-manifest",
             Reason::KeptByPolicy => "kept-by-policy",
             Reason::AlreadyGone => "already-gone",
@@ -324,6 +327,7 @@ impl Reason {
             | Reason::NoTrace { object }
             | Reason::FieldConflict { object, .. }
             | Reason::StaleConfig { object, .. }
+            | Reason::Flapping { object, .. }
             | Reason::AdoptionSpent { object, .. }
             | Reason::MovesTo { object, .. }
             | Reason::NotOurs { object, .. } => Some(object),
@@ -396,6 +400,7 @@ impl Reason {
         match self {
             Reason::Immutable { field, .. }
             | Reason::ReplaceForced { field, .. }
+            | Reason::Flapping { field, .. }
             | Reason::FieldConflict { field, .. } => Some(field),
             Reason::NoEffect { fields, .. } | Reason::FieldKept { fields, .. } => match fields.as_slice() {
                 [field] => Some(field),
@@ -437,6 +442,12 @@ impl Reason {
             Reason::NotOurs { owner, .. } if owner == "no release" => Some(
                 "to take it over, write `adopt = \"unowned\"` in the app; else rename the object, or remove it".to_owned(),
             ),
+            Reason::Flapping { field, manager, app, .. } => Some(format!(
+                "find out what writes it; or write `fieldConflicts = [{{ path = {}, manager = {}, action = \"keep\" }}]` in \
+                 [apps.{app}]; `take` goes on for ever",
+                quoted(field),
+                quoted(manager.split(' ').next().unwrap_or_default())
+            )),
             Reason::FieldConflict { field, manager, app, .. } => Some(format!(
                 "to take the field, write `fieldConflicts = [{{ path = {}, manager = {}, action = \"take\" }}]` in \
                  [apps.{app}]; `keep` leaves it to that manager",

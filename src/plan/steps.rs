@@ -46,6 +46,8 @@ pub struct Deploy {
     pub record: history::Release,
     /// The labels of the record besides Helm's own.
     pub labels: BTreeMap<String, String>,
+    /// The annotations of the record.
+    pub annotations: BTreeMap<String, String>,
     /// Records that say deployed or uninstalled now and become superseded at the end.
     pub superseded: Vec<Record>,
     /// Records beyond the history limit, removed at the end.

@@ -822,7 +822,7 @@ fn a_broken_plan_is_found() {
     /// Where the data object stands among the prunes.
     const DATA: usize = 1;
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 41] = [
+    let breaks: [(&str, Break); 42] = [
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -855,6 +855,16 @@ fn a_broken_plan_is_found() {
         ("of the file loses its owner", |plan| {
             let latest = deployed().latest().unwrap().clone();
             release(plan, "web").work = Work::Disown(Box::new(Disown { key: key("web"), latest }));
+        }),
+        ("does not last is made once more", |plan| {
+            let reason = Reason::Flapping {
+                object: object_key("ConfigMap"),
+                field: "data.x".to_owned(),
+                manager: "kubectl".to_owned(),
+                times: 3,
+                app: "new".to_owned(),
+            };
+            release(plan, "new").reasons.push(reason);
         }),
         ("and it is applied", |plan| {
             let reason = Reason::FieldConflict {

@@ -220,3 +220,29 @@ fn the_servers_warnings_are_told_for_each_object_and_can_refuse() {
     scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
     scene.cluster.statectl(["plan", path, "--warnings-as-errors"]).expect(0);
 }
+
+/// The same field, corrected again and again: after three times it is for people to decide.
+#[test]
+fn a_field_that_is_always_changed_again_stops_the_corrections() {
+    let scene = Scene::new("flap");
+    let file = scene.write(WEB);
+    let path = file.to_str().unwrap();
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    let change = || {
+        let patch = r#"{"data":{"greeting":"again"}}"#;
+        kubectl(&scene, &["patch", "configmap", "web-config", "--type=merge", "-p", patch]);
+    };
+    for _ in 0..3 {
+        change();
+        scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    }
+    change();
+    let plan = scene.cluster.statectl(["plan", path, "-o", "json"]).expect(4).json();
+    assert_eq!(plan["releases"][0]["reasons"][0]["code"], "flapping", "{plan}");
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(4);
+    assert_eq!(scene.helm_status("web"), ("deployed".to_owned(), 4), "no further revision");
+    let rule =
+        "fieldConflicts = [{ path = \"data.greeting\", manager = \"kubectl-patch\", action = \"take\" }]\n";
+    scene.write(&format!("{WEB}{rule}"));
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+}

@@ -72,6 +72,10 @@ impl fmt::Display for Reason {
             Reason::FieldConflict { object, field, manager, live, desired, .. } => {
                 write!(f, "{object}: field {field} is owned by `{manager}`: {live} there, {desired} here")
             }
+            Reason::Flapping { object, field, manager, times, .. } => write!(
+                f,
+                "{object}: field {field} was taken back from `{manager}` {times} times in a row, and is changed again"
+            ),
             Reason::StaleConfig { object, configs, .. } => write!(
                 f,
                 "{object}: its pods go on with the old {}, because nothing in their template changes",
