@@ -291,7 +291,10 @@ fn placed(object: &ObservedObject, message: &str) -> String {
     };
     let told =
         complaints.iter().map(|line| format!("{line}{}", place::of_message(place, &format!(" {line}"))));
-    let told = told.collect::<Vec<_>>().join("; ");
+    // The server gives them in any order, and the same plan reads the same.
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    let told = told.join("; ");
     head.map_or(told.clone(), |head| format!("{head} {told}"))
 }
 

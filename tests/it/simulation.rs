@@ -48,7 +48,7 @@ fn a_mistake_in_a_manifest_is_told_with_template_and_line_and_asked_about_once()
         (
             "many",
             "imagee: x",
-            "; .spec.template.spec.containers[name=\"c\"].imagee: field not declared in schema (web/templates/d.yaml:15, line 13",
+            ".spec.replicas: expected numeric (int or float), got string (web/templates/d.yaml:6, line 5 of the rendered document); .spec.template.spec.containers[name=\"c\"].imagee: field not declared in schema (web/templates/d.yaml:15, line 13",
         ),
         ("-1", "", "(web/templates/d.yaml:6, line 5 of"),
     ] {
