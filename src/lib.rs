@@ -4,6 +4,7 @@ pub mod failure;
 pub mod text;
 pub mod value;
 
+pub mod expression;
 pub mod go;
 pub mod model;
 pub mod semver;

@@ -11,7 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value as Json, json};
-use statectl::history::{self, Record, Storage};
+use statectl::history::{self, Info, Record, Release, Storage};
+use statectl::value::Map;
 
 fuzz_target!(|bytes: &[u8]| {
     let (mode, rest) = bytes.split_first().map_or((b'{', bytes), |(mode, rest)| (*mode, rest));
@@ -60,7 +61,18 @@ fn check(record: &Record) {
     let Ok(object) = history::updated_object(record, now) else { return };
     let again = history::decode(record.storage, &object).expect("the object has the same name");
     let again = again.expect("what was written can be read");
-    assert_eq!(again.release, record.release);
+    // Numbers may change their kind on the way: 4e1 is written as 40.
+    let text = |release: &Release| history::encode_release(release).expect("it was just written");
+    assert_eq!(text(&again.release), text(&record.release));
+    let bare = |release: &Release| Release {
+        config: Map::new(),
+        chart: None,
+        hooks: Vec::new(),
+        unknown: Map::new(),
+        info: Info { unknown: Map::new(), ..release.info.clone() },
+        ..release.clone()
+    };
+    assert_eq!(bare(&again.release), bare(&record.release));
     let _ = history::new_object(record.storage, &record.release, &BTreeMap::new(), now);
     let _ = (record.key(), record.context());
 }

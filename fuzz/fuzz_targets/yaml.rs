@@ -29,7 +29,8 @@ fn again(
     read: fn(&[u8]) -> Result<Value, yaml::YamlError>,
     write: fn(&Value) -> Result<String, yaml::EmitError>,
 ) {
-    // go-yaml writes these as line breaks, and reads those as spaces or as ordinary line breaks.
+    // go-yaml writes these as line breaks, and reads those as spaces or as ordinary line breaks. A text that is the key
+    // `<<` is written without quotes, and read as a merge.
     if contains(value, &['\u{85}', '\u{2028}', '\u{2029}']) {
         return;
     }
@@ -46,7 +47,8 @@ fn contains(value: &Value, characters: &[char]) -> bool {
         Value::Str(text) => text.contains(characters),
         Value::List(items) => items.iter().any(|item| contains(item, characters)),
         Value::Map(map) => {
-            map.iter().any(|(key, value)| key.contains(characters) || contains(value, characters))
+            let lost = |key: &str| key == "<<" || key.contains(characters);
+            map.iter().any(|(key, value)| lost(key) || contains(value, characters))
         }
         _ => false,
     }

@@ -175,6 +175,13 @@ impl Discovery {
         Err(ApiError::UnknownKind { kind: gvk.to_string() })
     }
 
+    /// Returns a kind by its name, in any group or in this one; of several versions the first that the server prefers
+    /// to list.
+    pub fn by_kind(&self, kind: &str, group: Option<&str>) -> Option<&Resource> {
+        let fits = |gvk: &GroupVersionKind| gvk.kind == kind && group.is_none_or(|group| gvk.group == group);
+        self.resources.iter().find(|(gvk, _)| fits(gvk)).map(|(_, resource)| resource)
+    }
+
     /// Returns the versions of APIs whose server does not answer at present.
     pub fn stale(&self) -> &[String] {
         &self.stale

@@ -7,7 +7,7 @@ use super::keys;
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
 use super::raw::{At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings};
-use super::rules::{create_only, field_conflicts, ignore};
+use super::rules::{create_only, field_conflicts, ignore, ready, wait_for};
 use super::state::{
     Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
     OnRemove, Patience, Recover,
@@ -298,6 +298,8 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         set_file: fields.text_map("setFile", true, cx),
         priority: fields.integer("priority", cx),
         needs: needs(fields, cx),
+        wait_for: wait_for(fields, cx),
+        ready: ready(fields, cx),
         wait: fields.boolean("wait", cx),
         timeout: fields.duration("timeout", cx),
         test: fields.boolean("test", cx),

@@ -3,7 +3,9 @@
 //! One row per key: the reader, the suggestions and the reference page all work from this table, so a key
 //! changes its status in one place. A key that is not in the table is unknown.
 
-use Section::{App, Conflict, ExpectCluster, File, Ignore, Moved, Namespace, Need, Object, Settings};
+use Section::{
+    App, Awaited, Conflict, ExpectCluster, File, Ignore, Moved, Namespace, Need, Object, Ready, Settings,
+};
 use Shape::{Anything, Leaf, ListOf, Table, TableOf};
 use Status::{NoEffect, NotYet, Rejected, Supported};
 
@@ -24,6 +26,10 @@ pub enum Section {
     App,
     /// An entry of `apps.APP.needs` in its long form.
     Need,
+    /// An entry of `apps.APP.waitFor`.
+    Awaited,
+    /// An entry of `apps.APP.ready`.
+    Ready,
     /// An entry of `apps.APP.createOnly`.
     Object,
     /// An entry of `apps.APP.fieldConflicts`.
@@ -34,8 +40,20 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the reference page.
-    pub const ALL: [Section; 10] =
-        [File, Settings, ExpectCluster, Moved, Namespace, App, Need, Object, Conflict, Ignore];
+    pub const ALL: [Section; 12] = [
+        File,
+        Settings,
+        ExpectCluster,
+        Moved,
+        Namespace,
+        App,
+        Need,
+        Awaited,
+        Ready,
+        Object,
+        Conflict,
+        Ignore,
+    ];
 
     /// Returns the place of the section in a file, as it is written in headings and messages.
     pub fn place(self) -> &'static str {
@@ -47,6 +65,8 @@ impl Section {
             Namespace => "namespaces.NAME",
             App => "apps.APP",
             Need => "apps.APP.needs[]",
+            Awaited => "apps.APP.waitFor[]",
+            Ready => "apps.APP.ready[]",
             Object => "apps.APP.createOnly[]",
             Conflict => "apps.APP.fieldConflicts[]",
             Ignore => "apps.APP.ignore[]",
@@ -317,10 +337,10 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "secretsFiles", Leaf, NotYet, STRS, "", "Encrypted values files."),
     helmsman(App, "priority", Leaf, Supported, INT, "0", "The batch: lower ones run first. Helmsman allows no positive number."),
     ours(App, "needs", ListOf(Need), Supported, "list of NAMESPACE/NAME or of tables", "", "Releases that must be ready before this one starts."),
-    ours(App, "waitFor", Leaf, NotYet, TABS, "", "Objects of the cluster that must be there before this release starts."),
+    ours(App, "waitFor", ListOf(Awaited), Supported, "list of { kind, name, namespace }", "", "Objects of the cluster that must be there before this release starts."),
     helmsman(App, "wait", Leaf, Supported, BOOL, "false", "Whether readiness gates the batch."),
     helmsman(App, "timeout", Leaf, Supported, DUR, "settings.timeout", "The longest time for one operation; 0 means the default."),
-    ours(App, "ready", Leaf, NotYet, TABS, "", "When objects of unknown kinds are ready."),
+    ours(App, "ready", ListOf(Ready), Supported, "list of { kind, current, failed }", "", "When objects of a kind are ready, and when they have failed: conditions in CEL on the object, which come before what is known of the kind."),
     helmsman(App, "test", Leaf, Supported, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
     helmsman(App, "maxHistory", Leaf, Supported, INT, "settings.globalMaxHistory", "Revisions that are kept; 0 means the default."),
     helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
@@ -344,6 +364,14 @@ pub const KEYS: &[Key] = &[
     ours(Need, "release", Leaf, Supported, "NAMESPACE/NAME", "", "The needed release; required."),
     ours(Need, "when", Leaf, Supported, "ready, applied or exists", "ready", "What is waited for."),
     ours(Need, "labels", Leaf, NotYet, "a selector", "", "Every release with these labels, instead of `release`."),
+
+    ours(Awaited, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough; required."),
+    ours(Awaited, "name", Leaf, Supported, STR, "", "The name; required."),
+    ours(Awaited, "namespace", Leaf, Supported, STR, "that of the release", "The namespace."),
+
+    ours(Ready, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough; required."),
+    ours(Ready, "current", Leaf, Supported, STR, "", "Holds for an object that is ready, such as `status.phase == 'Healthy'`; what the object does not have yet does not hold. Required."),
+    ours(Ready, "failed", Leaf, Supported, STR, "", "Holds for an object that will not get ready."),
 
     ours(Object, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough: `Cluster.postgresql.cnpg.io`; required."),
     ours(Object, "name", Leaf, Supported, STR, "", "The name; required."),

@@ -4,7 +4,7 @@
 
 use super::state::{
     Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, MaxPrune, NeedWhen, ObjectName, OnError,
-    OnFailure, OnInterrupted, OnRemove, Patience, Recover,
+    OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover,
 };
 use super::tree::Text;
 use crate::model::ReleaseKey;
@@ -103,6 +103,8 @@ pub(super) struct RawApp {
     pub(super) set_file: TextMap,
     pub(super) priority: Given<i64>,
     pub(super) needs: Vec<RawNeed>,
+    pub(super) wait_for: Vec<RawWaitFor>,
+    pub(super) ready: Vec<ReadyRule>,
     pub(super) wait: Given<bool>,
     pub(super) timeout: Given<Duration>,
     pub(super) test: Given<bool>,
@@ -120,6 +122,14 @@ pub(super) struct RawApp {
     pub(super) field_conflicts: Vec<ConflictRule>,
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) restart_on_config: Given<bool>,
+}
+
+/// An object to wait for; without a namespace that of the release is meant.
+#[derive(Clone, Debug)]
+pub(super) struct RawWaitFor {
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -65,6 +65,8 @@ fn format_heading(section: Section) -> String {
         | Section::Namespace
         | Section::App
         | Section::Need
+        | Section::Awaited
+        | Section::Ready
         | Section::Object
         | Section::Conflict
         | Section::Ignore => format!("\n## `{}`\n\n", section.place()),

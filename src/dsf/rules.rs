@@ -2,9 +2,10 @@
 
 use super::fields::{Context, Fields, wrong_type};
 use super::problems::{Code, Problem};
-use super::raw::At;
-use super::state::{ConflictAction, ConflictRule, IgnoreRule, ObjectName};
-use super::tree::{Kind, Node, Text};
+use super::raw::{At, RawWaitFor};
+use super::state::{ConflictAction, ConflictRule, IgnoreRule, ObjectName, ReadyRule};
+use super::tree::{Kind, Node, Text, join};
+use crate::expression::Expression;
 use crate::model::FieldPattern;
 
 const ACTIONS: &[(&str, ConflictAction)] =
@@ -19,6 +20,58 @@ pub(super) fn create_only(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<
         let name = required(&fields, "name", item.0, cx);
         if let (Some(kind), Some(name)) = (kind, name) {
             out.push(ObjectName { kind: kind.value.value, name: name.value.value });
+        }
+    }
+    out
+}
+
+/// When objects of some kinds are ready.
+pub(super) fn ready(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<ReadyRule> {
+    let mut out = Vec::new();
+    for (item, path) in tables(fields, "ready", "a table with `kind` and `current`", cx) {
+        let fields = Fields::new(item.1, path);
+        let kind = required(&fields, "kind", item.0, cx);
+        let current = required(&fields, "current", item.0, cx);
+        let current = current.and_then(|text| expression(&text, &fields, "current", cx));
+        let failed = fields.text("failed", cx).map(|text| expression(&text, &fields, "failed", cx));
+        // A condition that could not be read must not stand for one that never holds.
+        if let (Some(kind), Some(current), None | Some(Some(_))) = (kind, current, &failed) {
+            out.push(ReadyRule { kind: kind.value.value, current, failed: failed.flatten() });
+        }
+    }
+    out
+}
+
+fn expression(
+    text: &At<Text>,
+    fields: &Fields<'_>,
+    key: &str,
+    cx: &mut Context<'_, '_>,
+) -> Option<Expression> {
+    match Expression::parse(&text.value.value) {
+        Ok(expression) => Some(expression),
+        Err(error) => {
+            let path = join(&fields.path, key);
+            // The finding quotes the text, which may come from the environment.
+            let why =
+                if text.value.written.is_some() { "not an expression".to_owned() } else { error.to_string() };
+            let problem = Problem::new(Code::BadValue, path, why, text.span);
+            cx.report.problem(problem.hint("such as \"status.phase == 'Healthy'\" (CEL)"));
+            None
+        }
+    }
+}
+
+/// Objects that have to be there before the release starts.
+pub(super) fn wait_for(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawWaitFor> {
+    let mut out = Vec::new();
+    for (item, path) in tables(fields, "waitFor", "a table with `kind` and `name`", cx) {
+        let fields = Fields::new(item.1, path);
+        let kind = required(&fields, "kind", item.0, cx);
+        let name = required(&fields, "name", item.0, cx);
+        let namespace = fields.text("namespace", cx).map(|namespace| namespace.value.value);
+        if let (Some(kind), Some(name)) = (kind, name) {
+            out.push(RawWaitFor { kind: kind.value.value, name: name.value.value, namespace });
         }
     }
     out

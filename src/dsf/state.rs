@@ -3,6 +3,7 @@
 //! Every default is filled in: an `Option` here means "there is none", never "use the default". Knows nothing
 //! of file syntax; positions are kept only to be shown.
 
+use crate::expression::Expression;
 use crate::model::{FieldPattern, ObjectKey, ReleaseKey, glob};
 use crate::text::Location;
 use crate::value::Map;
@@ -239,6 +240,10 @@ pub struct Release {
     pub priority: i64,
     /// Releases that must be there first.
     pub needs: Vec<Need>,
+    /// Objects that must be there first.
+    pub wait_for: Vec<WaitFor>,
+    /// When objects of some kinds are ready.
+    pub ready: Vec<ReadyRule>,
     /// Whether readiness gates the batch.
     pub wait: bool,
     /// The longest time for one operation on the release.
@@ -518,4 +523,32 @@ pub enum Adopt {
     Unowned,
     /// Those of another owner too.
     Any,
+}
+
+/// When objects of a kind are ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyRule {
+    /// The kind, with its API group where the kind alone is not enough.
+    pub kind: String,
+    /// Holds for an object that is ready.
+    pub current: Expression,
+    /// Holds for an object that will not get ready.
+    pub failed: Option<Expression>,
+}
+
+/// An object of the cluster that has to be there, and ready, before a release starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitFor {
+    /// The kind, with its API group where the kind alone is not enough.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// The namespace; that of the release where none is given. It means nothing for kinds without namespaces.
+    pub namespace: String,
+}
+
+impl fmt::Display for WaitFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+    }
 }

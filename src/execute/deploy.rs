@@ -7,6 +7,7 @@
 use super::event::{Event, Outcome, Phase};
 use super::rollback::rollback;
 use super::{Context, StepError, hooks, objects, records, testing, wait};
+use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Release, Status};
 use crate::model::ReleaseKey;
 use crate::plan::{ApplyMode, Deploy, DeployKind};
@@ -15,17 +16,20 @@ use crate::plan::{ApplyMode, Deploy, DeployKind};
 pub(super) async fn deploy(
     context: &Context<'_>,
     key: &ReleaseKey,
+    rules: &[ReadyRule],
     deploy: &Deploy,
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
     let mut record =
         records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await?;
-    let done = steps(context, key, deploy, &mut record).await;
+    let done = steps(context, key, rules, deploy, &mut record).await;
     if let Err(error) = done {
         let error = mark_failed(context, deploy, record, error).await;
         return Err(match &deploy.rollback {
-            Some(way_back) if error.can_be_rolled_back() => rollback(context, key, way_back, error).await,
+            Some(way_back) if error.can_be_rolled_back() => {
+                rollback(context, key, rules, way_back, error).await
+            }
             _ => error,
         });
     }
@@ -70,6 +74,7 @@ pub(super) fn started(record: &Release) -> Release {
 async fn steps(
     context: &Context<'_>,
     key: &ReleaseKey,
+    rules: &[ReadyRule],
     deploy: &Deploy,
     record: &mut Record,
 ) -> Result<(), StepError> {
@@ -82,7 +87,7 @@ async fn steps(
         for step in &deploy.crds {
             objects::apply(context, key, step, deploy.timeout).await?;
         }
-        wait::ready(context, key, deploy.crds.iter().map(|step| &step.key), deploy.timeout).await?;
+        wait::ready(context, key, rules, deploy.crds.iter().map(|step| &step.key), deploy.timeout).await?;
         for step in &deploy.crds {
             context.rediscover(&step.body, deploy.timeout).await?;
         }
@@ -99,12 +104,12 @@ async fn steps(
         }
         objects::apply(context, key, step, deploy.timeout).await?;
         if step.key.gvk.kind == "CustomResourceDefinition" && !matches!(step.mode, ApplyMode::Unchanged) {
-            wait::ready(context, key, std::iter::once(&step.key), deploy.timeout).await?;
+            wait::ready(context, key, rules, std::iter::once(&step.key), deploy.timeout).await?;
             context.rediscover(&step.body, deploy.timeout).await?;
         }
     }
     if deploy.wait {
-        wait::ready(context, key, deploy.applies.iter().map(|step| &step.key), deploy.timeout).await?;
+        wait::ready(context, key, rules, deploy.applies.iter().map(|step| &step.key), deploy.timeout).await?;
     }
     if deploy.run_hooks {
         hooks::run(context, key, &mut record.release, after, deploy.timeout).await?;

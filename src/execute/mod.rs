@@ -247,7 +247,7 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
     }
     let result = match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
-        Work::Deploy(deploy) => deploy::deploy(context, &release.key, deploy).await,
+        Work::Deploy(deploy) => deploy::deploy(context, &release.key, &release.ready, deploy).await,
         Work::Uninstall(uninstall) => uninstall::uninstall(context, uninstall).await,
         Work::Disown(disown) => uninstall::disown(context, disown).await,
     };
@@ -260,12 +260,26 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
 /// How the release ends without being started.
 async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> Result<(), Outcome> {
     let Work::Deploy(deploy) = &release.work else { return Ok(()) };
+    for object in &release.wait_for {
+        let there = wait::awaited(context, &release.key, &release.ready, object, deploy.timeout).await;
+        there.map_err(|error| match error {
+            StepError::Interrupted { .. } => error.into_outcome(),
+            other => Outcome::Failed { message: format!("not started: {}", other.text()) },
+        })?;
+    }
     for need in &release.waits_for {
         let Some(needed) = plan.release(need).filter(|needed| needed.action == Action::None) else {
             continue;
         };
         let there = needed.objects.iter().filter(|object| object.action == ObjectAction::None);
-        let ready = wait::ready(context, &release.key, there.map(|object| &object.key), deploy.timeout).await;
+        let ready = wait::ready(
+            context,
+            &release.key,
+            &needed.ready,
+            there.map(|object| &object.key),
+            deploy.timeout,
+        )
+        .await;
         ready.map_err(|error| match error {
             StepError::Interrupted { .. } => error.into_outcome(),
             other => {

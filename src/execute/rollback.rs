@@ -11,6 +11,7 @@ use super::deploy::started;
 use super::event::{Event, Phase};
 use super::{Context, StepError, hooks, objects, records, wait};
 use crate::cluster::{ListOptions, Resource};
+use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Status};
 use crate::model::ReleaseKey;
 use crate::plan::Rollback;
@@ -19,11 +20,12 @@ use crate::plan::Rollback;
 pub(super) async fn rollback(
     context: &Context<'_>,
     key: &ReleaseKey,
+    rules: &[ReadyRule],
     work: &Rollback,
     cause: StepError,
 ) -> StepError {
     context.emit(Event::Entered { key: key.clone(), phase: Phase::RollingBack { to: work.to } });
-    match restore(context, key, work).await {
+    match restore(context, key, rules, work).await {
         Ok(()) => StepError::RolledBack {
             cause: Box::new(cause),
             to: work.to,
@@ -51,11 +53,16 @@ fn rest(work: &Rollback) -> String {
     text
 }
 
-async fn restore(context: &Context<'_>, key: &ReleaseKey, work: &Rollback) -> Result<(), StepError> {
+async fn restore(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    rules: &[ReadyRule],
+    work: &Rollback,
+) -> Result<(), StepError> {
     let mut record =
         records::create(context, &started(&work.record), &work.labels, &std::collections::BTreeMap::new())
             .await?;
-    if let Err(error) = steps(context, key, work, &mut record).await {
+    if let Err(error) = steps(context, key, rules, work, &mut record).await {
         let error = name_stuck_pods(context, work, error).await;
         record.release.info.description =
             format!("Rollback {:?} failed: {}", record.release.name, error.text());
@@ -79,6 +86,7 @@ async fn restore(context: &Context<'_>, key: &ReleaseKey, work: &Rollback) -> Re
 async fn steps(
     context: &Context<'_>,
     key: &ReleaseKey,
+    rules: &[ReadyRule],
     work: &Rollback,
     record: &mut Record,
 ) -> Result<(), StepError> {
@@ -94,7 +102,7 @@ async fn steps(
         objects::apply(context, key, step, work.timeout).await?;
     }
     if work.wait {
-        wait::ready(context, key, work.applies.iter().map(|step| &step.key), work.timeout).await?;
+        wait::ready(context, key, rules, work.applies.iter().map(|step| &step.key), work.timeout).await?;
     }
     if work.run_hooks {
         hooks::run(context, key, &mut record.release, "post-rollback", work.timeout).await?;

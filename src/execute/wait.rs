@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::event::{Event, Phase};
 use super::{Context, StepError, logs};
-use crate::cluster::{ListOptions, Resource};
+use crate::cluster::{ApiError, ListOptions, Resource};
+use crate::dsf::state::{ReadyRule, WaitFor};
 use crate::health::{Evidence, Health, health};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
 
@@ -30,6 +31,7 @@ struct Waiting<'a> {
 pub(super) async fn ready<'a>(
     context: &Context<'_>,
     release: &ReleaseKey,
+    rules: &[ReadyRule],
     keys: impl Iterator<Item = &'a ObjectKey>,
     timeout: Duration,
 ) -> Result<(), StepError> {
@@ -44,7 +46,7 @@ pub(super) async fn ready<'a>(
     loop {
         let mut still = Vec::new();
         for mut entry in waiting {
-            match look(context, &entry.resource, entry.key).await? {
+            match look(context, rules, &entry.resource, entry.key).await? {
                 Health::Ready(_) => {}
                 Health::Progressing(why) => {
                     entry.why = why;
@@ -83,6 +85,70 @@ pub(super) async fn ready<'a>(
     }
 }
 
+/// Waits until an object that no chart of the run contains is there and ready.
+///
+/// # Errors
+/// It has failed, or was not there or not ready when the time was over.
+pub(super) async fn awaited(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    rules: &[ReadyRule],
+    wanted: &WaitFor,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let deadline = Instant::now() + timeout;
+    let mut pause = FASTEST_POLL;
+    loop {
+        let why = match awaited_now(context, rules, wanted).await? {
+            Health::Ready(_) => return Ok(()),
+            Health::Failed(why) => return Err(StepError::NotReady { what: wanted.to_string(), why }),
+            Health::Progressing(why) => why,
+        };
+        let phase = Phase::Waiting { ready: 0, total: 1, object: wanted.to_string(), why: why.clone() };
+        context.emit(Event::Entered { key: release.clone(), phase });
+        if Instant::now() >= deadline {
+            let (what, seconds) = (format!("{wanted} is not ready"), timeout.as_secs());
+            return Err(StepError::TimedOut { what, seconds, why });
+        }
+        context.check_stop()?;
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = context.stop.wait() => {}
+        }
+        pause = (pause * 3 / 2).min(SLOWEST_POLL);
+    }
+}
+
+async fn awaited_now(
+    context: &Context<'_>,
+    rules: &[ReadyRule],
+    wanted: &WaitFor,
+) -> Result<Health, StepError> {
+    let (kind, group) = match wanted.kind.split_once('.') {
+        Some((kind, group)) => (kind, Some(group)),
+        None => (wanted.kind.as_str(), None),
+    };
+    let known = context.discovery.read().await.by_kind(kind, group).cloned();
+    let Some(resource) = known else {
+        // Its definition may arrive any moment.
+        let fresh = context.writer.reader().discover().await?;
+        *context.discovery.write().await = fresh;
+        return Ok(Health::Progressing(format!("the server does not know the kind {}", wanted.kind)));
+    };
+    let namespace = resource.namespaced.then(|| wanted.namespace.clone());
+    let key = ObjectKey { gvk: resource.gvk.clone(), namespace, name: wanted.name.clone() };
+    let found = context.writer.reader().get(&resource, key.namespace.as_deref(), &key.name).await;
+    match found {
+        Ok(Some(_)) => look(context, rules, &resource, &key).await,
+        Ok(None) => Ok(Health::Progressing("it is not there".to_owned())),
+        // A namespace that is not there yet hides its objects from a user who may look into it only.
+        Err(error @ ApiError::Refused { .. }) if error.is_status(403) => {
+            Ok(Health::Progressing(error.to_string()))
+        }
+        Err(error) => Err(StepError::object(wanted, error)),
+    }
+}
+
 /// Waits until a hook's Job or Pod has ended well.
 pub(super) async fn completed(
     context: &Context<'_>,
@@ -91,7 +157,7 @@ pub(super) async fn completed(
     timeout: Duration,
 ) -> Result<(), StepError> {
     if key.gvk.kind != "Pod" {
-        return ready(context, release, std::iter::once(key), timeout).await;
+        return ready(context, release, &[], std::iter::once(key), timeout).await;
     }
     let deadline = Instant::now() + timeout;
     loop {
@@ -120,21 +186,26 @@ pub(super) async fn completed(
     }
 }
 
-async fn look(context: &Context<'_>, resource: &Resource, key: &ObjectKey) -> Result<Health, StepError> {
+async fn look(
+    context: &Context<'_>,
+    rules: &[ReadyRule],
+    resource: &Resource,
+    key: &ObjectKey,
+) -> Result<Health, StepError> {
     let reader = context.writer.reader();
     let failed = |error| StepError::object(key, error);
     let namespace = key.namespace.as_deref();
     let Some(object) = reader.get(resource, namespace, &key.name).await.map_err(failed)? else {
         return Ok(Health::Failed("it was deleted while it was waited for".to_owned()));
     };
-    let alone = health(&object, &Evidence::default());
+    let alone = health(&object, &Evidence { rules, ..Evidence::default() });
     if !matches!(alone, Health::Progressing(_)) {
         return Ok(alone);
     }
     // Only an object that is not ready costs a look at what is around it.
     if key.gvk.kind == "PersistentVolumeClaim" {
         let binds_on_first_use = binds_on_first_use(context, &object).await;
-        return Ok(health(&object, &Evidence { binds_on_first_use, ..Evidence::default() }));
+        return Ok(health(&object, &Evidence { binds_on_first_use, rules, ..Evidence::default() }));
     }
     let Some(selector) = pod_selector(&object) else { return Ok(alone) };
     let options = ListOptions { labels: selector, ..ListOptions::default() };
@@ -146,7 +217,7 @@ async fn look(context: &Context<'_>, resource: &Resource, key: &ObjectKey) -> Re
     } else {
         Vec::new()
     };
-    Ok(health(&object, &Evidence { pods: &pods, replica_sets: &replica_sets, ..Evidence::default() }))
+    Ok(health(&object, &Evidence { pods: &pods, replica_sets: &replica_sets, rules, ..Evidence::default() }))
 }
 
 /// Tells whether a claim is bound only when a pod mounts it. A class that cannot be read is taken for one that

@@ -9,6 +9,7 @@
 mod apiservice;
 mod crd;
 mod cronjob;
+mod custom;
 mod daemonset;
 mod deployment;
 mod generic;
@@ -24,6 +25,7 @@ mod workload;
 
 use serde_json::Value as Json;
 
+use crate::dsf::state::ReadyRule;
 use crate::model::split_api_version;
 
 /// The state of one object.
@@ -72,6 +74,8 @@ pub struct Evidence<'a> {
     pub binds_on_first_use: bool,
     /// The controller of this kind is known to write a status, so an object without one is not finished.
     pub writes_status: bool,
+    /// What the desired-state file says of kinds; it comes before what is known of them here.
+    pub rules: &'a [ReadyRule],
 }
 
 /// Returns the state of `object` as it stands in the cluster.
@@ -83,6 +87,9 @@ pub fn health(object: &Json, evidence: &Evidence<'_>) -> Health {
         return health;
     }
     let (group, _) = split_api_version(read::text(object, "/apiVersion"));
+    if let Some(rule) = custom::rule(evidence.rules, group, read::text(object, "/kind")) {
+        return custom::health(object, rule);
+    }
     // A kind of the same name in another group is a custom resource.
     match (group, read::text(object, "/kind")) {
         ("apps", "Deployment") => deployment::health(object, evidence),

@@ -156,6 +156,8 @@ impl<'a> Draft<'a> {
             revision: self.revision,
             needs: needs.unwrap_or_default(),
             waits_for: waits_for.unwrap_or_default(),
+            wait_for: self.wanted.map(|wanted| wanted.release.wait_for.clone()).unwrap_or_default(),
+            ready: self.wanted.map(|wanted| wanted.release.ready.clone()).unwrap_or_default(),
             hooks: Vec::new(),
             objects: Vec::new(),
             warnings: Vec::new(),

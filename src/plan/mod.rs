@@ -59,6 +59,7 @@ pub use steps::{
 };
 
 use crate::diff::ObjectDiff;
+use crate::dsf::state::{ReadyRule, WaitFor};
 use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};
 
 /// The decision about every release of a run, and the order to carry it out in.
@@ -309,6 +310,10 @@ pub struct ReleasePlan {
     pub needs: Vec<ReleaseKey>,
     /// Those of them that have to be ready, not only applied.
     pub waits_for: Vec<ReleaseKey>,
+    /// Objects that have to be there, and ready, before it starts.
+    pub wait_for: Vec<WaitFor>,
+    /// When objects of some kinds are ready.
+    pub ready: Vec<ReadyRule>,
     /// The hooks that run, in the order in which they are stored.
     pub hooks: Vec<HookPlan>,
     /// Its objects, in the order in which they are applied, then those that go or stay behind.

@@ -39,6 +39,8 @@ struct ReleaseReport<'a> {
     chart_to: Option<ChartReport<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     needs: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    wait_for: Vec<String>,
     /// The revision that is restored if this one fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     rollback_to: Option<u64>,
@@ -167,6 +169,7 @@ fn release(plan: &ReleasePlan) -> ReleaseReport<'_> {
         chart_from: plan.chart_from.as_ref().map(chart),
         chart_to: plan.chart_to.as_ref().map(chart),
         needs: plan.needs.iter().map(ToString::to_string).collect(),
+        wait_for: plan.wait_for.iter().map(ToString::to_string).collect(),
         rollback_to: plan.rollback_to(),
         hooks: plan.hooks.iter().map(hook).collect(),
         objects: plan.objects.iter().map(object).collect(),

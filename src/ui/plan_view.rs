@@ -119,6 +119,11 @@ impl View {
         for hook in &release.hooks {
             self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
         }
+        if release.action.is_change() {
+            for object in &release.wait_for {
+                self.wrapped("", &format!("starts when {object} is ready"), 4);
+            }
+        }
         if let Some(revision) = release.rollback_to() {
             self.wrapped("", &format!("if it fails: rolled back to revision {revision}"), 4);
         }

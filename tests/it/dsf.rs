@@ -144,6 +144,8 @@ fn every_supported_key_is_read() {
             Section::Namespace => "[namespaces.a]\n",
             Section::App => "[apps.a]\n",
             Section::Need => "[[apps.a.needs]]\n",
+            Section::Awaited => "[[apps.a.waitFor]]\n",
+            Section::Ready => "[[apps.a.ready]]\n",
             Section::Object => "[[apps.a.createOnly]]\n",
             Section::Conflict => "[[apps.a.fieldConflicts]]\n",
             Section::Ignore => "[[apps.a.ignore]]\n",

@@ -26,6 +26,7 @@ mod leftovers;
 mod moves;
 mod ownership;
 mod proof;
+mod readiness;
 mod records;
 mod releases;
 mod render;

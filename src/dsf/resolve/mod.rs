@@ -13,7 +13,7 @@ use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawSettings, TextMap
 use super::report::Report;
 use super::state::{
     Adopt, Crds, DesiredState, ExpectCluster, Lock, MaxPrune, Namespace, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover, Release, Repository, SetEntry, SetFile, Settings, Values,
+    OnRemove, Patience, Recover, Release, Repository, SetEntry, SetFile, Settings, Values, WaitFor,
 };
 use super::substitute::refused;
 use super::tree::{Text, join};
@@ -283,6 +283,7 @@ impl Resolver<'_, '_, '_, '_> {
         });
         let timeout = raw.timeout.map(|at| at.value).filter(|timeout| !timeout.is_zero());
         let origins = raw.origins.into_iter().map(|(key, span)| (key.to_owned(), sources.location(span)));
+        let own_namespace = namespace.clone().unwrap_or_default();
         let release = Release {
             key: ReleaseKey::new(namespace.unwrap_or_default(), name.unwrap_or_default()),
             origin: sources.location(app.span),
@@ -299,6 +300,16 @@ impl Resolver<'_, '_, '_, '_> {
             skip_schema: flags.skip_schema,
             priority: value_or(raw.priority, 0),
             needs: Vec::new(),
+            wait_for: raw
+                .wait_for
+                .into_iter()
+                .map(|object| WaitFor {
+                    kind: object.kind,
+                    name: object.name,
+                    namespace: object.namespace.unwrap_or_else(|| own_namespace.clone()),
+                })
+                .collect(),
+            ready: raw.ready,
             wait: value_or(raw.wait, flags.wait),
             timeout: timeout.or(flags.timeout).unwrap_or(defaults.timeout),
             max_history: [max_history, flags.max_history.unwrap_or(0), defaults.max_history]
