@@ -19,26 +19,13 @@ spec:
       annotations: { {{ with .Values.pod }}statectl.io/test-pod: {{ . }}{{ end }} }
     spec: { containers: [{ name: a, image: registry.k8s.io/pause:3.9 }] }
 "#;
-/// A kind whose object nobody can check before its definition is there: it is refused when it is applied.
+/// What a dry run does not see: a port outside the range of the cluster is refused when it is applied.
 const REFUSED: &str = r#"
 {{ if .Values.refused }}
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: things.{{ .Release.Namespace }}.example.org }
-spec:
-  group: {{ .Release.Namespace }}.example.org
-  scope: Namespaced
-  names: { plural: things, singular: thing, kind: Thing }
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema: { openAPIV3Schema: { type: object, properties: { size: { type: integer } } } }
----
-apiVersion: {{ .Release.Namespace }}.example.org/v1
-kind: Thing
+apiVersion: v1
+kind: Service
 metadata: { name: {{ .Release.Name }} }
-size: "none"
+spec: { type: NodePort, selector: { app: x }, ports: [{ port: 80, nodePort: 20 }] }
 {{ end }}
 "#;
 const HOOK: &str = r#"
@@ -99,7 +86,7 @@ impl Scene {
 const WAYS: [(&str, &str, &str); 4] = [
     ("hook", "a = \"two\", hookPod = \"fail\", hook = \"post-upgrade\"", "post-upgrade hook"),
     ("pre-hook", "a = \"two\", hookPod = \"fail\", hook = \"pre-upgrade\"", "pre-upgrade hook"),
-    ("object", "a = \"two\", refused = true", "Thing"),
+    ("object", "a = \"two\", refused = true", "Service"),
     ("readiness", "a = \"two\", pod = \"crash\"", "keeps crashing"),
 ];
 
