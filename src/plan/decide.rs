@@ -24,7 +24,7 @@ use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
 use crate::dsf::state::{Crds, NeedWhen};
-use crate::history::{History, Record, Status};
+use crate::history::{History, Status};
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// Decides about every release of `input`.
@@ -291,7 +291,7 @@ impl<'a> Draft<'a> {
             labels: records::labels(input, &wanted.release, previous),
             annotations: corrections.annotations(),
             retired: moves::retired(wanted),
-            superseded: superseded(history),
+            superseded: records::superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
             applies,
@@ -511,22 +511,6 @@ fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
 fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {
     let needs = input.wanted.iter().flat_map(|wanted| &wanted.release.needs);
     needs.into_iter().any(|need| need.release == *key && need.when == NeedWhen::Ready)
-}
-
-/// Returns the records that a new revision replaces: those that say deployed, and the one that an uninstall left at
-/// the end, with the words that Helm puts there (`pkg/action/install.go`, `replaceRelease`).
-fn superseded(history: &History) -> Vec<Record> {
-    let latest = history.latest().map(|latest| latest.release.version);
-    let records = history.records().iter().filter_map(|record| match record.release.info.status {
-        Status::Deployed => Some(record.clone()),
-        Status::Uninstalled if Some(record.release.version) == latest => {
-            let mut record = record.clone();
-            "superseded by new release".clone_into(&mut record.release.info.description);
-            Some(record)
-        }
-        _ => None,
-    });
-    records.collect()
 }
 
 /// Removals come last, in reverse order: what others needed goes after them.

@@ -71,6 +71,22 @@ pub(super) fn labels(
     labels
 }
 
+/// Returns the records that a new revision replaces: those that say deployed, and the one that an uninstall left at
+/// the end, with the words that Helm puts there (`pkg/action/install.go`, `replaceRelease`).
+pub(super) fn superseded(history: &History) -> Vec<Record> {
+    let latest = history.latest().map(|latest| latest.release.version);
+    let records = history.records().iter().filter_map(|record| match record.release.info.status {
+        Status::Deployed => Some(record.clone()),
+        Status::Uninstalled if Some(record.release.version) == latest => {
+            let mut record = record.clone();
+            "superseded by new release".clone_into(&mut record.release.info.description);
+            Some(record)
+        }
+        _ => None,
+    });
+    records.collect()
+}
+
 /// Returns the top-level keys whose values differ. Numbers are compared by value: a record holds every number
 /// as a float.
 pub fn changed_values(recorded: &Map, desired: &Map) -> Vec<String> {
