@@ -210,6 +210,54 @@ fn values_that_nest_too_deeply_are_refused() {
     assert!(values_of(&nested(300), &[]).contains("exceeded max depth of 256"));
 }
 
+/// What Helm 4 and statectl say to the same chart: its own files and the flags are all they see.
+fn both(files: &[(&str, &str)]) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = chart(folder.path(), files);
+    let arguments = ["template", "demo", path.to_str().unwrap()];
+    let ours = offline(arguments);
+    let (_, theirs) = crate::support::cluster::cluster().try_tool("helm4", &arguments);
+    (ours.stdout + &ours.stderr, theirs)
+}
+
+#[test]
+fn toml_that_cannot_be_read_is_told_in_other_words() {
+    let text = "a: {{ fromToml \"a = [\" | toJson }}\nb: {{ fromToml \"a = 1\" | toJson }}\n";
+    let (ours, theirs) = both(&[("templates/a.yaml", text)]);
+    assert!(theirs.contains(r#"a: {"Error":"toml: line 1"#), "{theirs}");
+    assert!(ours.contains(r#"a: {"Error":"unclosed array"#), "{ours}");
+    for said in [ours, theirs] {
+        assert!(said.contains(r#"b: {"a":1}"#), "{said}");
+    }
+}
+
+#[test]
+fn a_value_that_is_no_uri_is_refused_in_shorter_words() {
+    // Later drafts take `format` for a remark.
+    let schema = r#"{"$schema": "http://json-schema.org/draft-07/schema#",
+        "properties": {"u": {"type": "string", "format": "uri"}}}"#;
+    let (ours, theirs) = both(&[
+        ("values.schema.json", schema),
+        ("values.yaml", "u: \"http://[::1\"\n"),
+        ("templates/a.yaml", ""),
+    ]);
+    for said in [ours, theirs] {
+        assert!(said.contains("- at '/u': 'http://[::1' is not valid uri: "), "{said}");
+    }
+}
+
+#[test]
+fn a_schema_is_never_downloaded() {
+    let schema = r#"{"properties": {"u": {"$ref": "http://127.0.0.1:1/x.json"}}}"#;
+    let (ours, theirs) =
+        both(&[("values.schema.json", schema), ("values.yaml", "u: 1\n"), ("templates/a.yaml", "")]);
+    assert!(theirs.contains("Get \"http://127.0.0.1:1/x.json\""), "Helm asks for it: {theirs}");
+    assert!(
+        ours.contains("http://127.0.0.1:1/x.json") && ours.contains("there is no network here"),
+        "{ours}"
+    );
+}
+
 /// Tests are renamed; the page must not name ones that are gone.
 #[test]
 fn each_known_difference_names_a_test_that_exists() {
