@@ -286,10 +286,10 @@ impl SavedRelease {
         for (name, was) in &then {
             match is.get(name) {
                 None => found.push(format!("{name} is not part of it any more")),
-                Some(is) if was.uid != is.uid => {
+                Some(is) if both_differ(&was.uid, &is.uid) => {
                     found.push(format!("{name} is another object than when the plan was made"));
                 }
-                Some(is) if was.state != is.state => {
+                Some(is) if both_differ(&was.state, &is.state) => {
                     found.push(format!("{name} was changed in the cluster since the plan was made"));
                 }
                 Some(is) if was.action != is.action => {
@@ -309,9 +309,13 @@ impl SavedRelease {
     }
 }
 
-/// Tells whether two digests differ, or may.
+/// Tells whether two digests differ, or may. Where one side does nothing there is none, and nothing to say about it.
 fn differ(then: &Option<String>, now: &Option<String>) -> bool {
-    then != now || now.as_deref() == Some(UNKNOWN)
+    both_differ(then, now) || now.as_deref() == Some(UNKNOWN)
+}
+
+fn both_differ(then: &Option<String>, now: &Option<String>) -> bool {
+    then.is_some() && now.is_some() && then != now
 }
 
 fn cluster(identity: &ClusterIdentity) -> SavedCluster {
