@@ -11,8 +11,12 @@ use serde_json::Value as Json;
 
 /// Longer ones are mistakes, and a bound keeps their parts from nesting without end.
 const LONGEST: usize = 2_000;
-/// How deep parentheses and brackets may nest.
-const DEEPEST: usize = 32;
+/// How many signs (operators, dots, parentheses) one may have: each can nest the rest once more, and the interpreter
+/// takes stack for it.
+const MOST_SIGNS: usize = 150;
+
+/// Stack for them; the operating system hands out the part that is touched.
+const STACK: usize = 64 << 20;
 
 /// A condition that was read without a problem.
 #[derive(Clone)]
@@ -44,8 +48,10 @@ impl fmt::Display for Expression {
 /// Why a text is no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// It is too long, or nests too deeply.
-    #[error("an expression has at most {LONGEST} characters, and {DEEPEST} levels of parentheses")]
+    /// It is too long, or has too many parts.
+    #[error(
+        "an expression has at most {LONGEST} characters, and {MOST_SIGNS} operators, dots and parentheses"
+    )]
     TooLarge,
     /// It is not of the language.
     #[error("not an expression: {0}")]
@@ -66,14 +72,12 @@ impl Expression {
     /// # Errors
     /// The text is too large, or no expression.
     pub fn parse(source: &str) -> Result<Self, ExpressionError> {
-        let open = |character: &char| matches!(character, '(' | '[' | '{');
-        if source.len() > LONGEST || source.chars().filter(open).count() > DEEPEST {
+        let signs = source.chars().filter(char::is_ascii_punctuation).count();
+        if source.len() > LONGEST || signs > MOST_SIGNS {
             return Err(ExpressionError::TooLarge);
         }
-        let program = Program::compile(source).map_err(|errors| {
-            let text = errors.to_string();
-            ExpressionError::Syntax(finding(&text))
-        })?;
+        let compiled = with_room(|| Program::compile(source).map_err(|errors| errors.to_string()));
+        let program = compiled.unwrap_or_else(Err).map_err(|text| ExpressionError::Syntax(finding(&text)))?;
         Ok(Self { source: source.to_owned(), program: Arc::new(program) })
     }
 
@@ -82,6 +86,11 @@ impl Expression {
     /// # Errors
     /// The expression is not true or false, or compares what cannot be compared.
     pub fn holds(&self, object: &Json) -> Result<bool, ExpressionError> {
+        let wrong = |why: String| ExpressionError::Wrong { expression: self.source.clone(), why };
+        with_room(|| self.ask(object)).unwrap_or_else(|why| Err(wrong(why)))
+    }
+
+    fn ask(&self, object: &Json) -> Result<bool, ExpressionError> {
         let wrong = |why: String| ExpressionError::Wrong { expression: self.source.clone(), why };
         let mut context = Context::default();
         for (name, value) in object.as_object().into_iter().flatten() {
@@ -95,6 +104,18 @@ impl Expression {
             Err(error) => Err(wrong(error.to_string())),
         }
     }
+}
+
+/// Runs the parser or the interpreter with room to nest: each level takes many kilobytes of stack.
+///
+/// # Errors
+/// There is no thread to be had, or the work panicked.
+fn with_room<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| error.to_string())?;
+        thread.join().map_err(|_| "the reader of expressions gave up".to_owned())
+    })
 }
 
 /// Returns what is wrong, and at which character, from the parser's text: `ERROR: <input>:1:16: Syntax error: WHAT
@@ -144,6 +165,34 @@ mod tests {
                 _ => panic!("{text}: {found:?}"),
             }
         }
+    }
+
+    /// On half the stack of an ordinary thread.
+    #[test]
+    fn the_largest_expressions_are_answered_and_larger_ones_refused() {
+        let ask = || {
+            let object = json!({"a": true, "n": 1});
+            for (part, end) in [
+                ("!", "a"),
+                ("- ", "n < 9"),
+                ("a || ", "a"),
+                ("n + ", "n < 9"),
+                ("a ? a : ", "a"),
+                ("[", "a"),
+                ("self.", "a"),
+            ] {
+                let signs = part.chars().filter(char::is_ascii_punctuation).count();
+                let fits = (MOST_SIGNS - 1) / signs;
+                for count in [fits, fits / 2] {
+                    if let Ok(expression) = Expression::parse(&(part.repeat(count) + end)) {
+                        drop(expression.holds(&object));
+                    }
+                }
+                let larger = part.repeat(MOST_SIGNS + 1) + end;
+                assert_eq!(Expression::parse(&larger), Err(ExpressionError::TooLarge), "{part}");
+            }
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(ask).unwrap().join().unwrap();
     }
 
     #[test]
