@@ -8,8 +8,10 @@
 use serde_json::Value as Json;
 
 use super::compare::{self, changes};
+use super::managed;
 use super::path::FieldPath;
 use super::refusal::{Cause, Problem, ServerError};
+use crate::model::FIELD_MANAGER;
 
 /// What a refusal means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,17 +139,12 @@ pub fn classify(error: &ServerError, trial: &Trial<'_>) -> Verdict {
     let kind = trial.desired.get("kind").and_then(Json::as_str).unwrap_or(&error.kind);
     let text = &error.message;
     let message = || error.summary(kind);
-    // A webhook chooses its status and may send causes that look like the server's own; only the beginning of the
-    // text gives it away.
-    if text.starts_with("admission webhook \"") {
-        return if text.contains("does not support dry run") {
+    if error.is_policy() {
+        return if text.starts_with("admission webhook \"") && text.contains("does not support dry run") {
             Verdict::NoDryRun { message: message() }
         } else {
-            Verdict::Denied { message: super::sanitize_message(kind, text) }
+            Verdict::Denied { message: message() }
         };
-    }
-    if text.contains("ValidatingAdmissionPolicy '") {
-        return Verdict::Denied { message: super::sanitize_message(kind, text) };
     }
     match error.status {
         400 => Verdict::BadRequest { message: message() },
@@ -322,10 +319,29 @@ fn changed_fields(kind: &str, cause: &Cause, trial: &Trial<'_>) -> Vec<String> {
         let desired = compare::respell(&path, &live, desired);
         changes(&path, &compare::project(&live, &desired), &desired, &mut found);
     }
-    if found.is_empty() {
-        return vec![field];
-    }
-    found.into_iter().map(|change| change.path.to_string()).collect()
+    let found: Vec<String> = found.into_iter().map(|change| change.path.to_string()).collect();
+    let found = if found.is_empty() { dropped_fields(&field, below, trial) } else { found };
+    if found.is_empty() { vec![field] } else { found }
+}
+
+/// Returns what stands below a field in the live object, is ours by an apply, and is not in the manifest.
+fn dropped_fields(field: &str, below: impl Fn(&Json) -> Option<Json>, trial: &Trial<'_>) -> Vec<String> {
+    let Some(live) = trial.live else { return Vec::new() };
+    let root = field.split('.').fold(FieldPath::default(), |path, key| path.key(key));
+    let (Some(there), Some(desired)) = (below(live), below(trial.desired)) else { return Vec::new() };
+    let owned =
+        managed::applied_fields(live, FIELD_MANAGER).map(|fields| fields.leaves()).unwrap_or_default();
+    let gone = owned.into_iter().filter(|leaf| leaf.find_below(&root, &there).is_some());
+    let mut found: Vec<String> = gone
+        .filter_map(|leaf| {
+            // The outermost member that went says most.
+            let ways = (root.0.len() + 1..=leaf.0.len()).map(|depth| FieldPath(leaf.0[..depth].to_vec()));
+            ways.into_iter().find(|path| path.find_below(&root, &desired).is_none())
+        })
+        .map(|path| path.to_string())
+        .collect();
+    found.dedup();
+    found
 }
 
 /// Returns the field as a manifest spells it.

@@ -65,6 +65,10 @@ impl ServerError {
 
     /// Returns the text for display, for an object of `kind`.
     pub fn summary(&self, kind: &str) -> String {
+        // A policy may send causes that look like the server's own; its own words stand in the text alone.
+        if self.is_policy() {
+            return sanitize_message(kind, &self.message);
+        }
         let problems = self.problems(kind);
         // The joined text repeats the causes without a mark between value and text; single causes are safer.
         if self.status == 422 && !problems.is_empty() {
@@ -73,6 +77,13 @@ impl ServerError {
             return texts.join("; ");
         }
         sanitize_message(kind, &self.message)
+    }
+
+    /// Tells whether a webhook or an admission policy said no. Both choose their status and their causes freely; only the
+    /// text gives them away.
+    pub(super) fn is_policy(&self) -> bool {
+        self.message.starts_with("admission webhook \"")
+            || self.message.contains("ValidatingAdmissionPolicy '")
     }
 
     /// Returns the single complaints for display. Repetitions are dropped, and so is the server's remark that it
@@ -114,6 +125,10 @@ mod tests {
             ("Invalid", "Secret", 3)
         );
         assert_eq!(error.summary("Secret"), "type: Invalid value: …: field is immutable");
+        let forged = json!({"message": "admission webhook \"w\" denied the request: no", "details": {"causes": [
+            {"reason": "FieldValueInvalid", "field": "data.k", "message": "field is immutable"}]}});
+        let forged = ServerError::new(422, &forged, "").summary("ConfigMap");
+        assert_eq!(forged, "admission webhook \"w\" denied the request: no");
         let text = ServerError::new(404, &Json::Null, "404 page not found\n");
         assert_eq!(text.summary("Widget"), "404 page not found");
     }

@@ -37,5 +37,6 @@ mod simulation;
 mod support;
 mod template;
 mod tidy;
+mod webhooks;
 mod yaml_cases;
 mod yaml_tables;

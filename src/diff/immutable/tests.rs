@@ -335,7 +335,19 @@ fn the_changed_fields_are_found_where_the_server_names_none() {
         json!({"spec": {"revisionHistoryLimit": 3}}),
         &["spec.revisionHistoryLimit"],
     );
-    check("StatefulSet", "spec", sts, live, json!({"spec": {"replicas": 5}}), &["spec"]);
+    check("StatefulSet", "spec", sts, live.clone(), json!({"spec": {"replicas": 5}}), &["spec"]);
+    // A field that the manifest no longer has: what our apply owns and nobody sends.
+    let mut owned = live;
+    owned["metadata"]["managedFields"] = json!([{"manager": "helm", "operation": "Apply", "apiVersion": "apps/v1",
+        "fieldsV1": {"f:spec": {"f:serviceName": {}, "f:template": {"f:x": {}}, "f:volumeClaimTemplates": {}}}}]);
+    check(
+        "StatefulSet",
+        "spec",
+        sts,
+        owned,
+        json!({"spec": {"serviceName": "a"}}),
+        &["spec.volumeClaimTemplates"],
+    );
     check(
         "Job",
         "spec.template",

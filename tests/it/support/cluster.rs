@@ -110,6 +110,14 @@ impl Cluster {
         object["metadata"]["uid"].as_str().expect("it has a uid").to_owned()
     }
 
+    /// Returns `36` for Kubernetes 1.36.
+    pub(crate) fn minor_version(&self) -> u32 {
+        let text = self.tool("kubectl", &["version", "-o", "json"]);
+        let versions: Json = serde_json::from_str(&text).expect("kubectl prints JSON");
+        let minor = versions["serverVersion"]["minor"].as_str().expect("it is a text");
+        minor.trim_end_matches('+').parse().expect("it is a number")
+    }
+
     /// Makes a namespace for one test and returns its name.
     pub(crate) fn namespace(&self, test: &str) -> String {
         let name = format!("{test}-{}", std::process::id());

@@ -5,6 +5,7 @@ pub(crate) mod proxy;
 pub(crate) mod scene;
 pub(crate) mod statectl;
 pub(crate) mod stored;
+pub(crate) mod webhook;
 
 use std::path::PathBuf;
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::cluster::Cluster;
@@ -223,11 +223,11 @@ async fn client(kubeconfig: &Path) -> kube::Client {
 }
 
 /// A request as it came.
-struct Request {
+pub(super) struct Request {
     method: String,
-    uri: String,
+    pub(super) uri: String,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 /// Answers the requests of one connection until it ends.
@@ -251,7 +251,10 @@ async fn serve(mut stream: TcpStream, client: kube::Client, state: Arc<Mutex<Sta
 }
 
 /// Returns the next request, or nothing when the other side has closed.
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
+pub(super) async fn read_request(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> Option<Request> {
     let head = loop {
         if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             break at + 4;
@@ -339,8 +342,8 @@ async fn answer(
     }
 }
 
-async fn send(
-    stream: &mut TcpStream,
+pub(super) async fn send(
+    stream: &mut (impl AsyncWrite + Unpin),
     status: u16,
     headers: &[(&'static str, String)],
     body: &[u8],
