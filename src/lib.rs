@@ -10,6 +10,7 @@ pub mod model;
 pub mod semver;
 pub mod yaml;
 
+pub mod lock;
 pub mod manifest;
 pub mod template;
 pub mod values;

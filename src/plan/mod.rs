@@ -29,6 +29,7 @@ mod ownership;
 mod place;
 mod reason;
 mod records;
+pub mod recover;
 mod refused;
 mod rollback;
 mod steps;
