@@ -10,12 +10,14 @@ use super::raw::{At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespac
 use super::rules::{create_only, field_conflicts, ignore, ready, wait_for};
 use super::state::{
     Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover,
+    OnRemove, Patience, Recover, Sequencing,
 };
 use super::tree::{Kind, Node, Table, Text, join, table_to_map};
 use crate::model::ReleaseKey;
 use std::collections::HashMap;
 
+const SEQUENCING: &[(&str, Sequencing)] =
+    &[("none", Sequencing::None), ("annotations", Sequencing::Annotations)];
 const ON_FAILURE: &[(&str, OnFailure)] = &[("keep", OnFailure::Keep), ("rollback", OnFailure::Rollback)];
 const FORCE: &[(&str, ForceKind)] = &[
     ("replace", ForceKind::Replace),
@@ -310,6 +312,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
             &[("create", Crds::Create), ("upgrade", Crds::Upgrade), ("skip", Crds::Skip)],
             cx,
         ),
+        sequencing: fields.choice("sequencing", SEQUENCING, cx),
         on_failure: fields.choice("onFailure", ON_FAILURE, cx),
         protected: fields.boolean("protected", cx),
         force: force(fields, cx),

@@ -346,6 +346,7 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
     helmsman(App, "hooks", Anything, NotYet, TAB, "", "Manifests and commands around an operation."),
     ours(App, "crds", Leaf, Supported, "create, upgrade or skip", "create", "What happens to the definitions in the chart's `crds` folder."),
+    ours(App, "sequencing", Leaf, Supported, "none or annotations", "none", "Whether objects of the chart are applied in the order that Helm's annotations for ordered waits name (`helm.sh/resource-group` and its relatives, a draft that no released Helm follows). `statectl.io/depends-on` counts in any case."),
     ours(App, "onFailure", Leaf, Supported, "keep or rollback", "settings.onFailure", "What happens to a release whose upgrade failed: it stays as it is, or the last deployed revision is applied again. A rollback replaces and deletes nothing; a failed first install stays."),
     ours(App, "maxFailures", Leaf, NotYet, INT, "", "Scheduled runs hold a release whose same input failed so often."),
     helmsman(App, "protected", Leaf, Supported, BOOL, "false", "Allows no operation at all; the withheld change is shown."),

@@ -4,7 +4,7 @@
 
 use super::state::{
     Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, MaxPrune, NeedWhen, ObjectName, OnError,
-    OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover,
+    OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover, Sequencing,
 };
 use super::tree::Text;
 use crate::model::ReleaseKey;
@@ -111,6 +111,7 @@ pub(super) struct RawApp {
     pub(super) max_history: Given<i64>,
     pub(super) no_hooks: Given<bool>,
     pub(super) crds: Given<Crds>,
+    pub(super) sequencing: Given<Sequencing>,
     pub(super) on_failure: Given<OnFailure>,
     pub(super) protected: Given<bool>,
     pub(super) force: Given<Vec<ForceKind>>,

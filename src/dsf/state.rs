@@ -258,6 +258,8 @@ pub struct Release {
     pub crds: Crds,
     /// What happens to a release whose install or upgrade failed.
     pub on_failure: OnFailure,
+    /// What orders the objects of the release besides Helm's order of kinds.
+    pub sequencing: Sequencing,
     /// Whether no operation at all is allowed.
     pub protected: bool,
     /// Guards that a decision about this release may pass.
@@ -402,6 +404,15 @@ pub enum OnFailure {
     Keep,
     /// The last good revision is restored.
     Rollback,
+}
+
+/// What orders the objects of a release besides Helm's order of kinds and `statectl.io/depends-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequencing {
+    /// Nothing.
+    None,
+    /// Helm's annotations for ordered waits.
+    Annotations,
 }
 
 /// A guard that a decision may pass.

@@ -6,11 +6,12 @@
 
 use super::event::{Event, Outcome, Phase};
 use super::rollback::rollback;
-use super::{Context, StepError, hooks, objects, records, testing, wait};
+use super::waves::{self, Of};
+use super::{Context, StepError, hooks, records, testing, wait};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Release, Status};
 use crate::model::ReleaseKey;
-use crate::plan::{ApplyMode, Deploy, DeployKind};
+use crate::plan::{Deploy, DeployKind};
 
 /// Carries out a new revision.
 pub(super) async fn deploy(
@@ -83,31 +84,12 @@ async fn steps(
         DeployKind::Upgrade => ("pre-upgrade", "post-upgrade"),
     };
     context.check_stop()?;
-    if !deploy.crds.is_empty() {
-        for step in &deploy.crds {
-            objects::apply(context, key, step, deploy.timeout).await?;
-        }
-        wait::ready(context, key, rules, deploy.crds.iter().map(|step| &step.key), deploy.timeout).await?;
-        for step in &deploy.crds {
-            context.rediscover(&step.body, deploy.timeout).await?;
-        }
-    }
+    let of = Of { key, rules, timeout: deploy.timeout };
+    waves::apply_definitions(context, &of, &deploy.crds).await?;
     if deploy.run_hooks {
         hooks::run(context, key, &mut record.release, before, deploy.timeout).await?;
     }
-    let total = deploy.applies.len();
-    for (index, step) in deploy.applies.iter().enumerate() {
-        context.check_stop()?;
-        if !matches!(step.mode, ApplyMode::Unchanged) {
-            let phase = Phase::Applying { object: step.key.to_string(), number: index + 1, total };
-            context.emit(Event::Entered { key: key.clone(), phase });
-        }
-        objects::apply(context, key, step, deploy.timeout).await?;
-        if step.key.gvk.kind == "CustomResourceDefinition" && !matches!(step.mode, ApplyMode::Unchanged) {
-            wait::ready(context, key, rules, std::iter::once(&step.key), deploy.timeout).await?;
-            context.rediscover(&step.body, deploy.timeout).await?;
-        }
-    }
+    waves::apply(context, &of, &deploy.applies, &deploy.after).await?;
     if deploy.wait {
         wait::ready(context, key, rules, deploy.applies.iter().map(|step| &step.key), deploy.timeout).await?;
     }
@@ -115,10 +97,8 @@ async fn steps(
         hooks::run(context, key, &mut record.release, after, deploy.timeout).await?;
     }
     // In reverse: what was applied last goes first.
-    for step in deploy.prunes.iter().rev() {
-        context.check_stop()?;
-        objects::prune(context, key, step).await?;
-    }
+    let prunes = deploy.prunes.iter().rev();
+    waves::remove(context, key, prunes, &deploy.gone, deploy.timeout, false).await?;
     Ok(())
 }
 

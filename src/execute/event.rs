@@ -8,7 +8,7 @@ use crate::model::ReleaseKey;
 pub enum Event {
     /// A namespace was created or its labels were set.
     NamespaceApplied { name: String },
-    /// A batch starts; `index` counts from 0.
+    /// The first release of a batch starts, maybe while slow ones of earlier batches still run; `index` counts from 0.
     BatchStarted { index: usize, batches: usize, releases: usize },
     /// Work on a release starts.
     ReleaseStarted { key: ReleaseKey, action: &'static str },
@@ -16,7 +16,7 @@ pub enum Event {
     Entered { key: ReleaseKey, phase: Phase },
     /// The server warned about an object.
     Warned { key: ReleaseKey, text: String },
-    /// A release is done with, one way or the other. Exactly one for each release that a batch holds.
+    /// A release is done with, one way or the other. Exactly one for each release that has something to do.
     ReleaseEnded { key: ReleaseKey, outcome: Outcome },
 }
 

@@ -1,4 +1,5 @@
-//! Carries a plan out: batches in order, releases of a batch side by side, each step as planned.
+//! Carries a plan out: each release as soon as what it waits for has ended, as many side by side as allowed, each step
+//! as planned.
 //!
 //! Nothing is decided here. A step whose precondition no longer holds ends its release; no error leads to
 //! another action. Every attempted release ends in exactly one [`Outcome`], whatever happens to the others.
@@ -15,11 +16,13 @@ mod rollback;
 mod testing;
 mod uninstall;
 mod wait;
+mod waves;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use serde_json::Value as Json;
 use tokio::sync::RwLock;
 use tokio::time::Instant;
@@ -31,7 +34,7 @@ pub use testing::{Testable, Tested, run_tests};
 use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
 use crate::host::signals::Stop;
 use crate::model::{GroupVersionKind, NAMESPACE_MANAGER, ReleaseKey};
-use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Work};
+use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Schedule, Work};
 
 /// Between two looks at the kinds that the server knows.
 const DISCOVERY_POLL: Duration = Duration::from_millis(100);
@@ -42,7 +45,7 @@ pub struct Run<'a> {
     pub writer: &'a Writer,
     /// The kinds that the server knows; renewed when custom resource definitions arrive.
     pub discovery: Discovery,
-    /// Releases at once inside a batch.
+    /// Releases at once.
     pub parallel: usize,
     /// Whether nothing new is started after a release failed.
     pub stop_on_error: bool,
@@ -70,13 +73,14 @@ impl Context<'_> {
         Ok(discovery.resource(gvk)?.clone())
     }
 
-    /// Reads the kinds again until those that a definition serves are among them: the server's discovery follows a
+    /// Reads the kinds again until those that the definitions serve are among them: the server's discovery follows a
     /// definition that says Established only a moment later.
-    async fn rediscover(&self, definition: &Json, timeout: Duration) -> Result<(), StepError> {
+    async fn rediscover(&self, definitions: &[&Json], timeout: Duration) -> Result<(), StepError> {
         let deadline = Instant::now() + timeout;
         loop {
             let fresh = self.writer.reader().discover().await?;
-            let missing = served_kinds(definition).into_iter().find(|gvk| fresh.resource(gvk).is_err());
+            let mut served = definitions.iter().flat_map(|definition| served_kinds(definition));
+            let missing = served.find(|gvk| fresh.resource(gvk).is_err());
             *self.discovery.write().await = fresh;
             let Some(gvk) = missing else { return Ok(()) };
             if Instant::now() >= deadline {
@@ -152,33 +156,37 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
         events: run.events,
     };
     let namespaces = prepare_namespaces(&context, plan).await;
-    for (index, batch) in plan.batches.iter().enumerate() {
-        context.emit(Event::BatchStarted { index, batches: plan.batches.len(), releases: batch.len() });
-        let releases = batch.iter().filter_map(|key| plan.release(key));
-        let (ready, skipped): (Vec<_>, Vec<_>) = releases
-            .map(|release| {
-                (
-                    release,
-                    obstacle(
-                        release,
-                        &outcomes,
-                        &namespaces,
-                        &run_state(&context, &outcomes, run.stop_on_error),
-                    ),
-                )
-            })
-            .partition(|(_, obstacle)| obstacle.is_none());
-        for (release, obstacle) in skipped {
-            let Some(outcome) = obstacle else { continue };
-            context.emit(Event::ReleaseEnded { key: release.key.clone(), outcome: outcome.clone() });
-            outcomes.insert(release.key.clone(), outcome);
+    let mut schedule = Schedule::new(&plan.turns);
+    let mut running = FuturesUnordered::new();
+    let mut told: BTreeSet<usize> = BTreeSet::new();
+    loop {
+        while running.len() < run.parallel.max(1)
+            && let Some(at) = schedule.start()
+        {
+            let turn = &plan.turns[at];
+            if told.insert(turn.batch) {
+                let releases = plan.batches.get(turn.batch).map_or(0, Vec::len);
+                let batches = plan.batches.len();
+                context.emit(Event::BatchStarted { index: turn.batch, batches, releases });
+            }
+            let Some(release) = plan.release(&turn.release) else {
+                schedule.end(at);
+                continue;
+            };
+            let state = run_state(&context, &outcomes, run.stop_on_error);
+            if let Some(outcome) = obstacle(release, &outcomes, &namespaces, &state) {
+                context.emit(Event::ReleaseEnded { key: release.key.clone(), outcome: outcome.clone() });
+                outcomes.insert(release.key.clone(), outcome);
+                schedule.end(at);
+                continue;
+            }
+            let work = release_work(&context, plan, release);
+            running.push(work.map(move |(key, outcome)| (at, key, outcome)));
         }
-        let work = ready.into_iter().map(|(release, _)| release_work(&context, plan, release));
-        let mut running = futures::stream::iter(work).buffer_unordered(run.parallel.max(1));
-        while let Some((key, outcome)) = running.next().await {
-            context.emit(Event::ReleaseEnded { key: key.clone(), outcome: outcome.clone() });
-            outcomes.insert(key, outcome);
-        }
+        let Some((at, key, outcome)) = running.next().await else { break };
+        context.emit(Event::ReleaseEnded { key: key.clone(), outcome: outcome.clone() });
+        outcomes.insert(key, outcome);
+        schedule.end(at);
     }
     let namespaces = namespaces.into_iter().map(|(name, error)| (name, error.text())).collect();
     Outcomes { releases: outcomes, namespaces }
@@ -236,7 +244,7 @@ async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<Stri
 }
 
 async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> (ReleaseKey, Outcome) {
-    // Releases of a batch that have not started when the signal comes are not started any more.
+    // What has not started when the signal comes is not started any more.
     if let Some(signal) = context.stop.asked() {
         let because = format!("the run was ended by {}", signal.name());
         return (release.key.clone(), Outcome::Skipped { because });

@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 
 use super::deploy::started;
 use super::event::{Event, Phase};
-use super::{Context, StepError, hooks, objects, records, wait};
+use super::waves::{self, Of};
+use super::{Context, StepError, hooks, records, wait};
 use crate::cluster::{ListOptions, Resource};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Status};
@@ -94,13 +95,8 @@ async fn steps(
     if work.run_hooks {
         hooks::run(context, key, &mut record.release, "pre-rollback", work.timeout).await?;
     }
-    let total = work.applies.len();
-    for (index, step) in work.applies.iter().enumerate() {
-        context.check_stop()?;
-        let phase = Phase::Applying { object: step.key.to_string(), number: index + 1, total };
-        context.emit(Event::Entered { key: key.clone(), phase });
-        objects::apply(context, key, step, work.timeout).await?;
-    }
+    let of = Of { key, rules, timeout: work.timeout };
+    waves::apply(context, &of, &work.applies, &work.after).await?;
     if work.wait {
         wait::ready(context, key, rules, work.applies.iter().map(|step| &step.key), work.timeout).await?;
     }

@@ -4,8 +4,7 @@
 //! killed leaves a release that says what was going on.
 
 use super::event::{Event, Outcome, Phase};
-use super::{Context, StepError, hooks, objects, records};
-use crate::cluster::ApiError;
+use super::{Context, StepError, hooks, records, waves};
 use crate::history::{self, Status};
 use crate::plan::{Disown, Uninstall};
 
@@ -37,20 +36,7 @@ pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result
     if work.run_hooks {
         hooks::run(context, key, &mut latest.release, "pre-delete", work.timeout).await?;
     }
-    for step in &work.deletes {
-        context.check_stop()?;
-        objects::prune(context, key, step).await?;
-    }
-    for step in &work.deletes {
-        match context.resource(&step.key.gvk).await {
-            Ok(resource) => {
-                let (uid, how) = (&step.uid, objects::Interruptible::Yes);
-                objects::wait_gone(context, &resource, &step.key, uid, work.timeout, how).await?;
-            }
-            Err(StepError::Api(ApiError::UnknownKind { .. })) => {}
-            Err(error) => return Err(error),
-        }
-    }
+    waves::remove(context, key, work.deletes.iter(), &work.after, work.timeout, true).await?;
     if work.run_hooks {
         hooks::run(context, key, &mut latest.release, "post-delete", work.timeout).await?;
     }

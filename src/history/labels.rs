@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub const CONTEXT_LABEL: &str = "HELMSMAN_CONTEXT";
 /// Label that says what happens to the release when its entry leaves the file; missing where it is uninstalled.
 pub const ON_REMOVE_LABEL: &str = "statectl.io/on-remove";
+/// Label that says which annotations the order inside the release follows, so that a removal can follow them too.
+pub const SEQUENCING_LABEL: &str = "statectl.io/sequencing";
 const MANAGER_LABEL: &str = "MANAGED-BY";
 const MANAGER: &str = "HELMSMAN";
 const NAMESPACE_LABEL: &str = "NAMESPACE";

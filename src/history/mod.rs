@@ -17,7 +17,9 @@ mod stored;
 mod time;
 
 pub use json::FieldError;
-pub use labels::{CONTEXT_LABEL, ON_REMOVE_LABEL, context_of, labels_for, user_labels, without_owner};
+pub use labels::{
+    CONTEXT_LABEL, ON_REMOVE_LABEL, SEQUENCING_LABEL, context_of, labels_for, user_labels, without_owner,
+};
 pub use payload::{PayloadError, RECORD_LIMIT};
 pub use record::{
     DecodeError, EncodeError, Record, Storage, Undecodable, decode, new_object, object_name,

@@ -170,6 +170,14 @@ impl Chart {
         self.metadata_text("version")
     }
 
+    /// Returns an annotation of the chart, if it has it.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        match self.metadata.as_ref()?.get("annotations")? {
+            Value::Map(annotations) => annotations.get(key)?.as_str(),
+            _ => None,
+        }
+    }
+
     /// Returns the version of the packaged software, if the chart names one.
     pub fn app_version(&self) -> &str {
         self.metadata_text("appVersion")

@@ -38,6 +38,11 @@ pub fn applicable(mut object: Json) -> Json {
         if let Some(metadata) = members.get_mut("metadata").and_then(Json::as_object_mut) {
             metadata.remove("creationTimestamp");
             metadata.remove("managedFields");
+            if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
+                for key in super::sequence::NOT_SENT {
+                    annotations.remove(key);
+                }
+            }
         }
         match members.get("kind").and_then(Json::as_str) {
             Some("Secret") => encode_string_data(members),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::guard::Permit;
 use super::input::Probe;
+use super::sequence::Edges;
 use super::steps::{ApplyMode, Delete, Dependents, Deploy, Replace, Uninstall, Work};
 use super::{Action, ObjectAction, Plan, ReleasePlan};
 use crate::model::{ObjectKey, ReleaseKey};
@@ -21,6 +22,7 @@ pub fn check(plan: &Plan) -> Vec<String> {
     each_object_has_one_release(plan, &mut findings);
     batches_hold_the_changes(plan, &mut findings);
     batches_keep_the_order(plan, &mut findings);
+    turns_keep_the_order(plan, &mut findings);
     for release in &plan.releases {
         let mut found = Vec::new();
         reasons_are_given(release, &mut found);
@@ -132,6 +134,33 @@ fn batches_keep_the_order(plan: &Plan, findings: &mut Vec<String>) {
     }
 }
 
+/// The turns hold what the batches hold, in that order, and each waits for what its release waits for.
+fn turns_keep_the_order(plan: &Plan, findings: &mut Vec<String>) {
+    let turns: Vec<&ReleaseKey> = plan.turns.iter().map(|turn| &turn.release).collect();
+    if turns != plan.batches.iter().flatten().collect::<Vec<_>>() {
+        findings.push("the turns are not those of the batches".to_owned());
+        return;
+    }
+    let removal =
+        |key: &ReleaseKey| plan.release(key).is_some_and(|release| release.action == Action::Uninstall);
+    let others = turns.iter().filter(|key| !removal(key)).count();
+    for (at, turn) in plan.turns.iter().enumerate() {
+        if turn.gate > at || turn.after.iter().any(|before| *before >= at) {
+            findings.push(format!("{} waits for something after it", turn.release));
+        }
+        if removal(&turn.release) && turn.gate < others {
+            findings.push(format!("{} is removed before everything else is done", turn.release));
+        }
+        let needs = plan.release(&turn.release).map(|release| release.needs.as_slice()).unwrap_or_default();
+        for need in needs.iter().filter(|need| !removal(&turn.release) && !removal(need)) {
+            let Some(place) = turns.iter().position(|key| *key == need) else { continue };
+            if place >= turn.gate && !turn.after.contains(&place) {
+                findings.push(format!("{} does not wait for {need}, which it needs", turn.release));
+            }
+        }
+    }
+}
+
 fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
     if release.reasons.is_empty() {
         findings.push("no reason is given".to_owned());
@@ -220,6 +249,8 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
             findings.push(format!("its rollback applies {}, which the plan does not show", step.key));
         }
     }
+    edges_hold(release, deploy.applies.iter().map(|step| &step.key), &deploy.after, findings);
+    edges_hold(release, deploy.prunes.iter().rev().map(|step| &step.key), &deploy.gone, findings);
     let moves = release.reasons.iter().any(|reason| reason.code() == "moved-from");
     for record in &deploy.retired {
         if !moves || record.key() == release.key {
@@ -306,10 +337,34 @@ fn is_precious(key: &ObjectKey) -> bool {
     PRECIOUS.contains(&key.gvk.kind.as_str()) && is_core(key)
 }
 
+/// Each object comes after what it waits for, and the plan shows the edge.
+fn edges_hold<'a>(
+    release: &ReleasePlan,
+    order: impl Iterator<Item = &'a ObjectKey>,
+    edges: &Edges,
+    findings: &mut Vec<String>,
+) {
+    let order: Vec<&ObjectKey> = order.collect();
+    for (key, after) in edges {
+        let place = order.iter().position(|other| *other == key);
+        for before in after {
+            let earlier = order.iter().position(|other| *other == before);
+            if place.is_none() || earlier.is_none() || earlier >= place {
+                findings.push(format!("{key} does not come after {before}, which it waits for"));
+            }
+            let shown = release.objects.iter().find(|object| object.key == *key);
+            if shown.is_some_and(|object| !object.after.contains(before)) {
+                findings.push(format!("{key} waits for {before}, and the plan does not show it"));
+            }
+        }
+    }
+}
+
 fn check_uninstall(release: &ReleasePlan, uninstall: &Uninstall, findings: &mut Vec<String>) {
     if uninstall.key != release.key {
         findings.push("the removal is that of another release".to_owned());
     }
+    edges_hold(release, uninstall.deletes.iter().map(|step| &step.key), &uninstall.after, findings);
     for step in &uninstall.deletes {
         check_delete(release, step, findings);
     }

@@ -15,15 +15,16 @@ use super::judge::{self, Judged};
 use super::leave;
 use super::live;
 use super::moves;
-use super::order::{self, Node};
 use super::ownership::FieldRules;
 use super::reason::Reason;
 use super::records;
 use super::rollback;
-use super::steps::{Apply, Deploy, DeployKind, Uninstall, Work};
+use super::schedule::schedule;
+use super::sequence::{self, sequence};
+use super::steps::{Apply, Delete, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
-use crate::dsf::state::{Crds, NeedWhen};
+use crate::dsf::state::{Crds, NeedWhen, Sequencing};
 use crate::history::{History, Status};
 use crate::model::{ObjectKey, ReleaseKey};
 
@@ -42,14 +43,20 @@ pub fn plan(input: &PlanInput) -> Plan {
     leave::block_containers(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     live::pin(input, &mut releases);
-    let (batches, notes) = batches(input, &releases);
-    let notes = notes.into_iter().chain(input.wanted.iter().flat_map(guard::unmatched_entries));
+    let order = schedule(input, &releases);
+    let told = |plan: &ReleasePlan| -> Vec<String> {
+        plan.notes.iter().map(|note| format!("{}: {note}", plan.key)).collect()
+    };
+    let told: Vec<String> = releases.iter().flat_map(told).collect();
+    let notes =
+        order.notes.into_iter().chain(told).chain(input.wanted.iter().flat_map(guard::unmatched_entries));
     Plan {
         cluster: input.cluster.clone(),
         context: input.context.clone(),
         namespaces: namespaces(input, &releases),
         releases,
-        batches,
+        batches: order.batches,
+        turns: order.turns,
         notes: input.notes.iter().cloned().chain(adoption::spent(input)).chain(notes).collect(),
     }
 }
@@ -161,6 +168,7 @@ impl<'a> Draft<'a> {
             hooks: Vec::new(),
             objects: Vec::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
             work: Work::Nothing,
         }
     }
@@ -188,6 +196,12 @@ impl<'a> Draft<'a> {
         };
         let baseline = history.baseline();
         let previous = history.latest().filter(|record| record.release.info.status != Status::Uninstalled);
+        let keys: Vec<&ObjectKey> = content.objects.iter().map(|object| &object.key).collect();
+        let grouped = wanted.release.sequencing == Sequencing::Annotations;
+        let sequence = match sequence(&content.manifest, Some(&content.chart), grouped, &keys) {
+            Ok(sequence) => sequence,
+            Err(message) => return self.blocked(vec![Reason::NoOrder { message }]),
+        };
         let kind =
             if previous.is_some() && baseline.is_some() { DeployKind::Upgrade } else { DeployKind::Install };
         // Definitions of the `crds` folder belong to installs, as in Helm, unless the file says more or less.
@@ -254,6 +268,7 @@ impl<'a> Draft<'a> {
             plans.push(judged.plan);
             crd_steps.extend(judged.apply);
         }
+        objects.sort_by_key(|judged| sequence.wave(&judged.plan.key));
         for judged in objects {
             let judged = if reasons.is_empty() { judged } else { judged.in_a_changing_release() };
             plans.push(judged.plan);
@@ -262,6 +277,14 @@ impl<'a> Draft<'a> {
         for judged in remnants {
             plans.push(judged.plan);
             prunes.extend(judged.delete);
+        }
+        let after = sequence.among(&applies.iter().map(|step| &step.key).collect());
+        // What is pruned goes in reverse, so the list is turned for the order and turned back.
+        prunes.reverse();
+        let gone = sequence::removal(previous, &mut prunes, |step: &Delete| &step.key);
+        prunes.reverse();
+        for plan in &mut plans {
+            plan.after = after.get(&plan.key).or_else(|| gone.get(&plan.key)).cloned().unwrap_or_default();
         }
         let refusals: Vec<Reason> = refusals.into_iter().chain(corrections.refusals.clone()).collect();
         let refusals = if refusals.is_empty() { doubled(&applies) } else { refusals };
@@ -274,6 +297,7 @@ impl<'a> Draft<'a> {
         if reasons.is_empty() {
             let mut plan = self.nothing(Reason::Unchanged { objects: plans.len() });
             plan.objects = plans;
+            plan.notes = sequence.notes;
             return plan;
         }
         let action = if let Some(permits) = permits {
@@ -295,7 +319,9 @@ impl<'a> Draft<'a> {
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
             applies,
+            after,
             prunes,
+            gone,
             run_hooks: !wanted.release.no_hooks,
             test: wanted.release.test,
             // A test of something that is not ready would say nothing.
@@ -307,6 +333,7 @@ impl<'a> Draft<'a> {
         let mut plan = self.finish(action, reasons);
         plan.objects = plans;
         plan.warnings = warnings;
+        plan.notes = sequence.notes;
         let events = match kind {
             DeployKind::Install => ["pre-install", "post-install"],
             DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
@@ -341,11 +368,17 @@ impl<'a> Draft<'a> {
             plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
             return plan;
         }
+        let mut deletes: Vec<Delete> = judged.iter_mut().filter_map(|judged| judged.delete.take()).collect();
+        let after = sequence::removal(Some(latest), &mut deletes, |step| &step.key);
+        for judged in &mut judged {
+            judged.plan.after = after.get(&judged.plan.key).cloned().unwrap_or_default();
+        }
         let work = Uninstall {
             key: self.key.clone(),
             latest: latest.clone(),
             records: history.records().to_vec(),
-            deletes: judged.iter_mut().filter_map(|judged| judged.delete.take()).collect(),
+            deletes,
+            after,
             run_hooks: self.wanted.is_none_or(|wanted| !wanted.release.no_hooks),
             timeout: self.wanted.map_or(records::DEFAULT_TIMEOUT, |wanted| wanted.release.timeout),
         };
@@ -511,41 +544,6 @@ fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
 fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {
     let needs = input.wanted.iter().flat_map(|wanted| &wanted.release.needs);
     needs.into_iter().any(|need| need.release == *key && need.when == NeedWhen::Ready)
-}
-
-/// Removals come last, in reverse order: what others needed goes after them.
-fn batches(input: &PlanInput, releases: &[ReleasePlan]) -> (Vec<Vec<ReleaseKey>>, Vec<String>) {
-    let by_key: BTreeMap<&ReleaseKey, &Wanted> =
-        input.wanted.iter().map(|wanted| (&wanted.release.key, wanted)).collect();
-    let nodes = |removal: bool| -> Vec<Node> {
-        let chosen = releases
-            .iter()
-            .filter(|plan| plan.action.is_change() && (plan.action == Action::Uninstall) == removal);
-        chosen
-            .map(|plan| Node {
-                key: plan.key.clone(),
-                priority: by_key.get(&plan.key).map_or(0, |wanted| wanted.release.priority),
-                needs: plan.needs.clone(),
-            })
-            .collect()
-    };
-    let mut notes = Vec::new();
-    let mut layers = |nodes: &[Node]| match order::batches(nodes) {
-        Ok(layers) => layers,
-        Err(cycle) => {
-            // The file was refused for this already; a plan without it still has to be total.
-            notes.push(cycle.to_string());
-            nodes.iter().map(|node| vec![node.key.clone()]).collect()
-        }
-    };
-    let mut all = layers(&nodes(false));
-    let removals = layers(&nodes(true));
-    if input.reverse_removals {
-        all.extend(removals.into_iter().rev());
-    } else {
-        all.extend(removals);
-    }
-    (all, notes)
 }
 
 /// Namespaces that have to be made because a release goes there, and declared ones that lack their marks.

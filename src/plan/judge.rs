@@ -48,8 +48,8 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn new(key: &ObjectKey, action: ObjectAction, reasons: Vec<Reason>) -> Self {
-        let plan =
-            ObjectPlan { key: key.clone(), action, reasons, diff: None, live: None, warnings: Vec::new() };
+        let (key, warnings, after) = (key.clone(), Vec::new(), Vec::new());
+        let plan = ObjectPlan { key, action, reasons, diff: None, live: None, warnings, after };
         Self { plan, apply: None, delete: None, fold: None, refusals: Vec::new() }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `input` (what may be known), `decide` (a release), `judge` (an object), `refused` (one that the
 //! server refuses), `leftover` (fields that nobody sends any more), `guard` and `loss` (what may lose data), `order`
-//! (batches), `steps` (what execution does), `check` (is the plan sound?).
+//! (batches), `schedule` (who waits for whom), `steps` (what execution does), `check` (is the plan sound?).
 
 mod adoption;
 pub mod body;
@@ -32,6 +32,8 @@ mod records;
 pub mod recover;
 mod refused;
 mod rollback;
+mod schedule;
+mod sequence;
 mod steps;
 mod unproven;
 
@@ -54,6 +56,8 @@ pub use loss::Lost;
 pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
 pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
+pub use schedule::{Schedule, Turn};
+pub use sequence::Edges;
 pub use steps::{
     Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback,
     Uninstall, Work,
@@ -74,8 +78,10 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// Every release, sorted by namespace and name.
     pub releases: Vec<ReleasePlan>,
-    /// Releases with something to do: each batch starts when the one before has ended.
+    /// Releases with something to do, in layers: each release is in the first batch after all that it waits for.
     pub batches: Vec<Vec<ReleaseKey>>,
+    /// The same releases in the same order, with what each of them waits for: it starts when that has ended.
+    pub turns: Vec<Turn>,
     /// What was noticed and changes no decision.
     pub notes: Vec<String>,
 }
@@ -214,6 +220,8 @@ pub struct ObjectPlan {
     pub live: Option<Live>,
     /// Warnings that the server gave for it in the dry run.
     pub warnings: Vec<String>,
+    /// What has to be ready before it is applied, or gone before it is removed.
+    pub after: Vec<ObjectKey>,
 }
 
 impl ObjectPlan {
@@ -321,6 +329,8 @@ pub struct ReleasePlan {
     pub objects: Vec<ObjectPlan>,
     /// Warnings that the server gave for its objects.
     pub warnings: Vec<String>,
+    /// What was noticed about it and changes no decision.
+    pub notes: Vec<String>,
     /// What execution does.
     pub work: Work,
 }

@@ -140,6 +140,8 @@ pub enum Reason {
     Unverified { object: ObjectKey, message: String },
     /// Something that the decision rests on could not be read.
     Unreadable { what: String, message: String },
+    /// The objects of the release cannot be put in an order that keeps what they say about it.
+    NoOrder { message: String },
     /// The chart cannot be loaded or rendered.
     NotRendered { message: String },
     /// Another operation is under way, or was killed.
@@ -272,6 +274,7 @@ impl Reason {
             Reason::KnownAfterApply { .. } => "known-after-apply",
             Reason::Unverified { .. } => "unverified",
             Reason::Unreadable { .. } => "unreadable",
+            Reason::NoOrder { .. } => "no-order",
             Reason::NotRendered { .. } => "not-rendered",
             Reason::Pending { .. } => "pending",
             Reason::RecordUnreadable { .. } => "record-unreadable",
@@ -359,6 +362,7 @@ impl Reason {
             | Reason::KeptByPolicy
             | Reason::AlreadyGone
             | Reason::Unreadable { .. }
+            | Reason::NoOrder { .. }
             | Reason::NotRendered { .. }
             | Reason::Pending { .. }
             | Reason::RecordUnreadable { .. }

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 use super::adoption;
 use super::body;
 use super::input::{Content, PlanInput};
-use super::leave;
 use super::steps::DeployKind;
+use super::{leave, sequence};
 use crate::dsf::state::Release;
 use crate::history::{self, History, Info, Record, Status, Time};
 use crate::model::{GroupVersionKind, ObjectKey};
@@ -67,6 +67,9 @@ pub(super) fn labels(
     labels.remove(history::ON_REMOVE_LABEL);
     let chosen = leave::label_of(release.on_remove);
     labels.extend(chosen.map(|word| (history::ON_REMOVE_LABEL.to_owned(), word.to_owned())));
+    labels.remove(history::SEQUENCING_LABEL);
+    let sequencing = sequence::label_of(release.sequencing);
+    labels.extend(sequencing.map(|word| (history::SEQUENCING_LABEL.to_owned(), word.to_owned())));
     adoption::mark(&mut labels, &input.context, release);
     labels
 }

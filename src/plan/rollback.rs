@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use super::body;
 use super::input::{Content, PlanInput, Wanted};
 use super::records::ManifestId;
+use super::sequence;
 use super::steps::{Apply, ApplyMode, Deploy, DeployKind, Rollback};
 use crate::dsf::state::OnFailure;
 use crate::history::{self, History, Info, Status, Time};
@@ -55,6 +56,10 @@ pub(super) fn plan(
         };
         applies.push(Apply { key: key.clone(), body: body::stamped(object, &wanted.release.key), mode });
     }
+    let keys: Vec<&ObjectKey> = applies.iter().map(|step: &Apply| &step.key).collect();
+    let order = sequence::recorded(target, &keys);
+    let after = order.among(&keys.into_iter().collect());
+    applies.sort_by_key(|step| order.wave(&step.key));
     let stays = deploy
         .applies
         .iter()
@@ -89,6 +94,7 @@ pub(super) fn plan(
         labels: deploy.labels.clone(),
         superseded: deploy.superseded.clone(),
         applies,
+        after,
         left_out,
         stays,
         run_hooks: deploy.run_hooks,

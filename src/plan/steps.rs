@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::guard::Permit;
 use super::input::Probe;
 use super::loss::Lost;
+use super::sequence::Edges;
 use crate::diff::{FieldPath, Former};
 use crate::history::{self, Record};
 use crate::model::{ObjectKey, ReleaseKey};
@@ -56,10 +57,14 @@ pub struct Deploy {
     pub retired: Vec<Record>,
     /// Custom resource definitions, created before everything else.
     pub crds: Vec<Apply>,
-    /// The objects, in Helm's install order.
+    /// The objects, wave by wave, in Helm's install order.
     pub applies: Vec<Apply>,
-    /// Objects that the chart no longer has, removed after the others are ready.
+    /// What has to be ready before an object is applied.
+    pub after: Edges,
+    /// Objects that the chart no longer has, removed in reverse after the others are ready.
     pub prunes: Vec<Delete>,
+    /// What has to be gone before an object is pruned.
+    pub gone: Edges,
     /// Whether chart hooks run.
     pub run_hooks: bool,
     /// Whether the chart's tests run at the end.
@@ -83,8 +88,10 @@ pub struct Rollback {
     pub labels: BTreeMap<String, String>,
     /// Records that say deployed now and become superseded at the end.
     pub superseded: Vec<Record>,
-    /// The objects as they are recorded, in Helm's install order.
+    /// The objects as they are recorded, wave by wave, in Helm's install order.
     pub applies: Vec<Apply>,
+    /// What has to be ready before an object is applied.
+    pub after: Edges,
     /// Objects that the new revision deletes and re-creates: changing them back would take that once more.
     pub left_out: Vec<ObjectKey>,
     /// Objects that only the new revision makes: they stay.
@@ -216,8 +223,10 @@ pub struct Uninstall {
     pub latest: Record,
     /// Every record.
     pub records: Vec<Record>,
-    /// The objects, in Helm's uninstall order.
+    /// The objects, the last wave first, in Helm's uninstall order.
     pub deletes: Vec<Delete>,
+    /// What has to be gone before an object is removed.
+    pub after: Edges,
     /// Whether chart hooks run.
     pub run_hooks: bool,
     /// The longest time for hooks and for the objects to be gone, each.

@@ -822,7 +822,7 @@ fn a_broken_plan_is_found() {
     /// Where the data object stands among the prunes.
     const DATA: usize = 1;
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 42] = [
+    let breaks: [(&str, Break); 48] = [
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -830,6 +830,19 @@ fn a_broken_plan_is_found() {
         ("nothing to do", |plan| plan.batches.push(vec![key("stranger")])),
         ("wrong order", |plan| plan.batches.swap(0, 1)),
         ("removal comes before", |plan| plan.batches.reverse()),
+        ("which it waits for", |plan| {
+            let key = deploy(plan, "web").applies[0].key.clone();
+            deploy(plan, "web").after.insert(key.clone(), vec![key]);
+        }),
+        ("which it waits for", |plan| {
+            let key = deploy(plan, "web").applies[0].key.clone();
+            let Work::Uninstall(work) = &mut release(plan, "old").work else { panic!("it goes") };
+            work.after.insert(key.clone(), vec![key]);
+        }),
+        ("not those of the batches", |plan| plan.turns.swap(0, 1)),
+        ("waits for something after it", |plan| plan.turns[0].gate = 2),
+        ("before everything else", |plan| plan.turns.iter_mut().for_each(|turn| turn.gate = 0)),
+        ("which it needs", |plan| plan.turns.iter_mut().for_each(|turn| turn.after.clear())),
         ("not that of the action", |plan| release(plan, "web").action = Action::None),
         ("not that of the action", |plan| release(plan, "old").work = Work::Nothing),
         ("not that of the action", |plan| release(plan, "web").action = Action::Blocked),

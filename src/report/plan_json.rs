@@ -82,6 +82,9 @@ struct ObjectReport<'a> {
     diff: Option<String>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
+    /// What has to be ready before it is applied, or gone before it is removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -198,6 +201,7 @@ fn object(plan: &ObjectPlan) -> ObjectReport<'_> {
         fields: diff.map(|diff| diff.changes.iter().map(field).collect()).unwrap_or_default(),
         diff: diff.map(|diff| diff.text.to_string()),
         warnings: &plan.warnings,
+        after: plan.after.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -120,6 +120,10 @@ impl View {
             self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
         }
         if release.action.is_change() {
+            if !release.needs.is_empty() && release.action != Action::Uninstall {
+                let needs: Vec<String> = release.needs.iter().map(ToString::to_string).collect();
+                self.wrapped("", &format!("starts after {}", list(&needs)), 4);
+            }
             for object in &release.wait_for {
                 self.wrapped("", &format!("starts when {object} is ready"), 4);
             }
@@ -166,6 +170,12 @@ impl View {
         let mut rows = wrap(&line, style.width.saturating_sub(6)).into_iter();
         self.lines.push(format!("    {sign} {}", rows.next().unwrap_or_default()));
         self.lines.extend(rows.map(|row| format!("        {row}")));
+        if !object.after.is_empty() && object.action != ObjectAction::None {
+            let state = if object.action == ObjectAction::Delete { "gone" } else { "ready" };
+            let names: Vec<String> = object.after.iter().map(ToString::to_string).collect();
+            let text = format!("once {} is {state}", list(&names));
+            self.wrapped("", &text, 8);
+        }
         if let Some(diff) = object.diff.as_ref().filter(|_| shows_diff(object.action)) {
             self.diff(&diff.text.to_string());
         }
@@ -232,6 +242,15 @@ impl View {
         for (index, row) in wrap(&format!("{label}{text}"), room).into_iter().enumerate() {
             self.lines.push(if index == 0 { format!("{pad}{row}") } else { format!("{pad}  {row}") });
         }
+    }
+}
+
+/// Names up to five and counts the rest.
+fn list(names: &[String]) -> String {
+    let shown = names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(5) {
+        0 => shown,
+        rest => format!("{shown} and {rest} more"),
     }
 }
 

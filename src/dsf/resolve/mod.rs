@@ -13,7 +13,8 @@ use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawSettings, TextMap
 use super::report::Report;
 use super::state::{
     Adopt, Crds, DesiredState, ExpectCluster, Lock, MaxPrune, Namespace, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover, Release, Repository, SetEntry, SetFile, Settings, Values, WaitFor,
+    OnRemove, Patience, Recover, Release, Repository, Sequencing, SetEntry, SetFile, Settings, Values,
+    WaitFor,
 };
 use super::substitute::refused;
 use super::tree::{Text, join};
@@ -319,6 +320,7 @@ impl Resolver<'_, '_, '_, '_> {
             no_hooks: value_or(raw.no_hooks, flags.no_hooks),
             test: value_or(raw.test, false),
             crds: value_or(raw.crds, if flags.skip_crds { Crds::Skip } else { Crds::Create }),
+            sequencing: value_or(raw.sequencing, Sequencing::None),
             on_failure: value_or(raw.on_failure, defaults.on_failure),
             protected: value_or(raw.protected, false),
             force: raw.force.map(|at| at.value.into_iter().collect()).unwrap_or_default(),

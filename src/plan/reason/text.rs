@@ -132,6 +132,7 @@ impl fmt::Display for Reason {
             Reason::Unreadable { what, message } => {
                 write!(f, "{what} cannot be read: {}", first_line(message))
             }
+            Reason::NoOrder { message } => f.write_str(message),
             Reason::NotRendered { message } => f.write_str(message.trim_end()),
             Reason::Pending { revision, status, since } => {
                 write!(
