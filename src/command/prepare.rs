@@ -176,7 +176,7 @@ impl Session {
             Operation::Reconcile => self.render_all(&releases, &state.context, cluster, &histories).await,
         };
         let incomplete = rendered.values().any(Result::is_err);
-        let removal_withheld = removal_withheld(state, operation, incomplete);
+        let removal_withheld = removal_withheld(state, operation, incomplete, self.allow_prune);
         let moves = moves::of_run(state, &loaded.selected);
         moves::read_histories(cluster, &moves, &mut histories).await;
         let strays = self.strays(state, cluster, &mut histories, operation, &mut notes, &moves).await?;
@@ -303,12 +303,17 @@ fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {
 }
 
 /// Nothing is removed where it is not certain that the file is all there is.
-fn removal_withheld(state: &DesiredState, operation: Operation, incomplete: bool) -> Option<String> {
+fn removal_withheld(
+    state: &DesiredState,
+    operation: Operation,
+    incomplete: bool,
+    allowed: bool,
+) -> Option<String> {
     if operation == Operation::Destroy {
         return None;
     }
-    if state.releases.is_empty() {
-        return Some("the file has no app left".to_owned());
+    if state.releases.is_empty() && !allowed {
+        return Some("the file has no app left; if all are meant to go, add `--allow-prune`".to_owned());
     }
     if incomplete {
         return Some("not every release of the file could be rendered".to_owned());

@@ -26,6 +26,7 @@ use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, 
 use crate::diff::Masker;
 use crate::dsf::state::{Crds, NeedWhen, Sequencing};
 use crate::history::{History, Status};
+use crate::manifest::{self, KindOrder};
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// Decides about every release of `input`.
@@ -369,6 +370,7 @@ impl<'a> Draft<'a> {
             return plan;
         }
         let mut deletes: Vec<Delete> = judged.iter_mut().filter_map(|judged| judged.delete.take()).collect();
+        manifest::sort_by_kind(&mut deletes, KindOrder::Uninstall, |step| &step.key.gvk.kind);
         let after = sequence::removal(Some(latest), &mut deletes, |step| &step.key);
         for judged in &mut judged {
             judged.plan.after = after.get(&judged.plan.key).cloned().unwrap_or_default();

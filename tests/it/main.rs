@@ -24,6 +24,7 @@ mod immutable;
 mod incomplete;
 mod leftovers;
 mod moves;
+mod order;
 mod ownership;
 mod proof;
 mod readiness;

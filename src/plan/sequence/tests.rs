@@ -1,3 +1,5 @@
+//! The order that annotations make, on manifests of a few objects.
+
 use super::*;
 
 /// An object of a manifest: its source chart, kind, name and annotations.
