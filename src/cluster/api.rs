@@ -361,6 +361,8 @@ fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Opt
         ApiError::Timeout { .. } => false,
         ApiError::Refused { refusal, .. } => match refusal.status {
             429 => true,
+            // Counting against a quota races with other requests; the object itself was not looked at.
+            409 => refusal.body["details"]["kind"] == "resourcequotas",
             // A refusal of the typed merge is a 500 without a reason and will never pass
             // (`request to convert CR`, `failed to create typed patch object`).
             500 => repeat == Repeat::Always && refusal.reason == "InternalError",
@@ -395,6 +397,7 @@ mod tests {
             (504, "{}", true, false),
             (422, "{}", false, false),
             (409, "{}", false, false),
+            (409, r#"{"details":{"kind":"resourcequotas"}}"#, true, true),
             (401, "{}", false, false),
         ] {
             let error = refused(status, body);

@@ -65,6 +65,11 @@ impl Resource {
         Self::builtin("v1", "Pod", "pods", true)
     }
 
+    /// Quotas, known without discovery.
+    pub fn quotas() -> Self {
+        Self::builtin("v1", "ResourceQuota", "resourcequotas", true)
+    }
+
     /// Volume claims, known without discovery.
     pub fn claims() -> Self {
         Self::builtin("v1", "PersistentVolumeClaim", "persistentvolumeclaims", true)
@@ -175,6 +180,24 @@ impl Discovery {
         Err(ApiError::UnknownKind { kind: gvk.to_string() })
     }
 
+    /// Returns the kind as the server serves it, in another version of its group if not in this one: a version is only a
+    /// view on a stored object, and old records name versions that are gone.
+    ///
+    /// # Errors
+    /// As [`Discovery::resource`]; while a version of the group does not answer, nothing of the group is unknown.
+    pub fn in_any_version(&self, gvk: &GroupVersionKind) -> Result<&Resource, ApiError> {
+        let error = match self.resource(gvk) {
+            Err(error @ ApiError::UnknownKind { .. }) => error,
+            found => return found,
+        };
+        if let Some(other) = self.by_kind(&gvk.kind, Some(&gvk.group)) {
+            return Ok(other);
+        }
+        let silent =
+            self.stale.iter().find(|version| crate::model::split_api_version(version).0 == gvk.group);
+        Err(silent.map_or(error, |version| ApiError::StaleGroup { group_version: version.clone() }))
+    }
+
     /// Returns a kind by its name, in any group or in this one; of several versions the first that the server prefers
     /// to list.
     pub fn by_kind(&self, kind: &str, group: Option<&str>) -> Option<&Resource> {
@@ -265,6 +288,16 @@ mod tests {
         let error = |api_version| discovery.resource(&GroupVersionKind::new(api_version, "X")).unwrap_err();
         assert!(matches!(error("metrics.k8s.io/v1beta1"), ApiError::StaleGroup { .. }));
         assert!(matches!(error("nowhere.io/v1"), ApiError::UnknownKind { .. }));
+    }
+
+    #[test]
+    fn an_object_of_a_version_that_is_gone_is_found_in_another() {
+        let discovery = sample();
+        let find = |api_version, kind| discovery.in_any_version(&GroupVersionKind::new(api_version, kind));
+        assert_eq!(find("apps/v1beta1", "Deployment").unwrap().gvk.version, "v1");
+        assert_eq!(find("apps/v1", "Deployment").unwrap().gvk.version, "v1");
+        assert!(matches!(find("apps/v1beta1", "X"), Err(ApiError::UnknownKind { .. })));
+        assert!(matches!(find("metrics.k8s.io/v1", "X"), Err(ApiError::StaleGroup { .. })));
     }
 
     #[test]

@@ -98,12 +98,17 @@ fn recorded(cluster: &Cluster, release: &Release, record: &Record) -> Vec<Target
         plan::add_digests(&mut objects);
     }
     let rules = Arc::new(rules(release).with_autoscalers(&objects));
-    let namespaced =
-        |gvk: &GroupVersionKind| cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced);
+    let served = |gvk: &GroupVersionKind| cluster.discovery.in_any_version(gvk).ok();
+    let namespaced = |gvk: &GroupVersionKind| served(gvk).is_some_and(|resource| resource.namespaced);
     objects
         .into_iter()
-        .filter_map(|object| {
-            let key = plan::body::key_of(&object, namespaced, &release.key.namespace)?;
+        .filter_map(|mut object| {
+            let mut key = plan::body::key_of(&object, namespaced, &release.key.namespace)?;
+            // The version may be gone since, and the object is there in another one.
+            if let Some(resource) = served(&key.gvk) {
+                key.gvk = resource.gvk.clone();
+                object["apiVersion"] = key.gvk.api_version().into();
+            }
             let body = plan::body::stamped(object, &release.key);
             Some(Target { key, body, arrives: None, rules: Arc::clone(&rules) })
         })

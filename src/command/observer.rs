@@ -19,6 +19,7 @@ pub(super) struct Observer<'a> {
     pub(super) missing: &'a BTreeSet<String>,
     pub(super) arrivals: &'a Arrivals,
     pub(super) verify: Verify,
+    pub(super) scalers: &'a Scalers,
 }
 
 /// A release whose objects are still to be looked at: how many of the targets are its own.
@@ -49,8 +50,7 @@ impl Observer<'_> {
             }));
         }
         let (reader, discovery) = (&self.cluster.reader, &self.cluster.discovery);
-        let scalers = Scalers::new(discovery);
-        let seen = observe::objects(reader, discovery, &scalers, targets, self.verify).await;
+        let seen = observe::objects(reader, discovery, self.scalers, targets, self.verify).await;
         let mut seen = observe::look_around(reader, discovery, seen).await.into_iter();
 
         let mut wanted = Vec::new();
@@ -236,10 +236,12 @@ pub(super) fn recorded_objects(
     let records = history.records().iter().rev().filter(|record| record.release.version >= base);
     for record in records.filter(|record| kept.manifest != Some(record.release.manifest.as_str())) {
         for object in plan::body::stored_objects(&record.release.manifest) {
-            let namespaced = |gvk: &GroupVersionKind| {
-                cluster.discovery.resource(gvk).is_ok_and(|resource| resource.namespaced)
-            };
-            let Some(found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
+            let served = |gvk: &GroupVersionKind| cluster.discovery.in_any_version(gvk).ok();
+            let namespaced = |gvk: &GroupVersionKind| served(gvk).is_some_and(|resource| resource.namespaced);
+            let Some(mut found) = plan::body::key_of(&object, namespaced, &key.namespace) else { continue };
+            if let Some(resource) = served(&found.gvk) {
+                found.gvk = resource.gvk.clone();
+            }
             let known = objects.iter().any(|(other, _)| other.same_object(&found));
             if !known && !kept.objects.iter().any(|object| object.key.same_object(&found)) {
                 objects.push((found, content::says_keep(&object)));

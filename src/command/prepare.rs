@@ -17,8 +17,8 @@ use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, env, files, random};
 use crate::model::ReleaseKey;
-use crate::observe::{self, Histories, NamespaceMarks, Verify};
-use crate::plan::{self, Operation, Plan, PlanInput, Reason, Stray};
+use crate::observe::{self, Histories, NamespaceMarks, Scalers, Verify};
+use crate::plan::{self, ObservedObject, Operation, Plan, PlanInput, Reason, ServerAnswer, Stray, Wanted};
 
 /// The files of a run.
 #[derive(Clone, Debug, Default)]
@@ -182,11 +182,21 @@ impl Session {
         let strays = self.strays(state, cluster, &mut histories, operation, &mut notes, &moves).await?;
         let arrivals = Arrivals::of(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
 
-        let observer = Observer { cluster, missing: &missing, arrivals: &arrivals, verify: self.verify };
+        let scalers = Scalers::new(&cluster.discovery);
+        let observer = Observer {
+            cluster,
+            missing: &missing,
+            arrivals: &arrivals,
+            verify: self.verify,
+            scalers: &scalers,
+        };
         let mut wanted = observer.wanted(state, &releases, &mut histories, &mut rendered).await;
         if operation == Operation::Reconcile {
             moves::look(cluster, &moves, &mut wanted, &mut histories).await;
         }
+        let coming = quota_namespaces(&wanted, &missing);
+        let (quotas, unread) = observe::quotas(reader, coming).await;
+        notes.extend(unread.into_iter().chain(scalers.notes().await));
         Ok(PlanInput {
             cluster: cluster.identity.clone(),
             context: state.context.clone(),
@@ -199,6 +209,7 @@ impl Session {
             now: clock::now(),
             salt: random::bytes(),
             namespaces: observed_namespaces,
+            quotas,
             wanted,
             strays,
             notes,
@@ -295,6 +306,21 @@ async fn strays_of(
         stray.remnants = remnants;
     }
     Ok(strays)
+}
+
+/// Returns the existing namespaces in which something comes that a quota may count.
+fn quota_namespaces(wanted: &[Wanted], missing: &BTreeSet<String>) -> BTreeSet<String> {
+    let contents = wanted.iter().filter_map(|wanted| wanted.content.as_ref()?.as_ref().ok());
+    let comes = |object: &&ObservedObject| match &object.answer {
+        ServerAnswer::Accepted { .. } | ServerAnswer::Later { .. } => {
+            object.live.is_none()
+                || matches!(object.key.gvk.kind.as_str(), "PersistentVolumeClaim" | "Service" | "Pod")
+        }
+        ServerAnswer::Unasked { .. } | ServerAnswer::Refused { .. } | ServerAnswer::Unknown { .. } => false,
+    };
+    let namespaces = contents.flat_map(|content| content.objects.iter().filter(comes));
+    let namespaces = namespaces.filter_map(|object| object.key.namespace.clone());
+    namespaces.filter(|namespace| !missing.contains(namespace)).collect()
 }
 
 fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {

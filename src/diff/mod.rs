@@ -38,7 +38,7 @@ pub use manager::{ManagerClass, is_maker, manager_class};
 pub use mask::{Masker, sanitize_message};
 pub use path::{FieldPath, Step};
 pub use proof::{Doubt, Proof, prove_unchanged};
-pub use quantity::compare as compare_quantities;
+pub use quantity::{compare as compare_quantities, parse as parse_quantity};
 pub use refusal::{Cause, Problem, ServerError};
 pub use select::{leaves, matching_fields};
 pub use text::{Line, TextDiff};

@@ -48,8 +48,8 @@ pub fn compare(a: &str, b: &str) -> Option<std::cmp::Ordering> {
     Some(parse(a)?.cmp(&parse(b)?))
 }
 
-/// Returns the quantity in billionths, the finest step Kubernetes keeps; nothing if it is none or out of range.
-fn parse(text: &str) -> Option<i128> {
+/// Returns a quantity in billionths, the finest step Kubernetes keeps; nothing if it is none or out of range.
+pub fn parse(text: &str) -> Option<i128> {
     const BILLION: i128 = 1_000_000_000;
     let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);

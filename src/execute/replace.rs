@@ -43,11 +43,35 @@ pub(super) async fn replace(
     let (uid, propagation) = (&planned.uid, objects::propagation(planned.dependents));
     objects::remove(context, resource, &step.key, uid, propagation).await?;
     objects::wait_gone(context, resource, &step.key, uid, timeout, Interruptible::No).await?;
-    objects::create(context, release, resource, step).await?;
+    create_again(context, release, resource, step, timeout).await?;
     for pod in &pods {
         replace_pod(context, pod, timeout).await?;
     }
     Ok(())
+}
+
+/// Creates the object once there is room for it: a quota still counts the old one for a moment. Nothing ends this but its
+/// time: the object is not there meanwhile.
+async fn create_again(
+    context: &Context<'_>,
+    release: &ReleaseKey,
+    resource: &Resource,
+    step: &Apply,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let is_full = |error: &StepError| match error {
+        StepError::Object { source, .. } => source
+            .refusal()
+            .is_some_and(|refusal| refusal.status == 403 && refusal.message.contains("exceeded quota: ")),
+        _ => false,
+    };
+    let deadline = Instant::now() + timeout;
+    loop {
+        match objects::create(context, release, resource, step).await {
+            Err(error) if is_full(&error) && Instant::now() < deadline => tokio::time::sleep(POLL).await,
+            result => return result,
+        }
+    }
 }
 
 /// Makes a claim ask for more.

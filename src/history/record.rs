@@ -65,6 +65,8 @@ pub struct Record {
     pub labels: BTreeMap<String, String>,
     /// All annotations; Helm drops them when it writes the record.
     pub annotations: BTreeMap<String, String>,
+    /// When the server made the object, by its own clock; empty where it is not known.
+    pub created: String,
     /// The object's version, for writing only over what was read.
     pub resource_version: String,
     /// The object's identity.
@@ -201,6 +203,7 @@ fn decode_object(
         object: name.to_owned(),
         labels,
         annotations: string_map(&metadata["annotations"]),
+        created: text("creationTimestamp"),
         resource_version: text("resourceVersion"),
         uid: text("uid"),
         frozen,

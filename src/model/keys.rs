@@ -60,6 +60,11 @@ impl GroupVersionKind {
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
+
+    /// Tells whether the kind is one of Kubernetes itself. Groups of custom kinds have a dot, and some end in `k8s.io` too.
+    pub fn is_built_in(&self) -> bool {
+        !self.group.contains('.') || BUILT_IN_GROUPS.contains(&self.group.as_str())
+    }
 }
 
 impl fmt::Display for GroupVersionKind {
@@ -71,6 +76,29 @@ impl fmt::Display for GroupVersionKind {
         }
     }
 }
+
+/// The groups with a dot that Kubernetes 1.37 or an earlier version serves itself (`staging/src/k8s.io/api`).
+const BUILT_IN_GROUPS: [&str; 19] = [
+    "admission.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
 
 /// Splits an `apiVersion` into group and version; the core group is empty.
 pub fn split_api_version(api_version: &str) -> (&str, &str) {

@@ -49,7 +49,7 @@ pub(super) async fn interpret(
                 let (name, probe) = probe(body, live, &key.name);
                 let options = ApplyOptions { force: false, ..FORCED };
                 let asked = reader.dry_run_apply(resource, namespace, &name, &probe, options).await;
-                trial.fresh_name = Some(status_of(asked));
+                trial.fresh_name = Some(if is_full(&asked) { 201 } else { status_of(asked) });
             }
             Verdict::NeedsReplace { .. } if trial.replace.is_none() => {
                 let mut whole = body.clone();
@@ -62,6 +62,12 @@ pub(super) async fn interpret(
             verdict => return ServerAnswer::Refused { verdict },
         }
     }
+}
+
+/// Tells whether nothing but a full quota was in the way: the server counts only what passed everything else.
+fn is_full(asked: &Result<Answer, ApiError>) -> bool {
+    let refusal = asked.as_ref().err().and_then(ApiError::refusal);
+    refusal.is_some_and(|refusal| refusal.status == 403 && refusal.message.contains("exceeded quota: "))
 }
 
 /// Returns the status of a dry run; 0, which is none, where there was no answer.

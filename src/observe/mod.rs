@@ -5,6 +5,7 @@
 mod ask;
 mod losses;
 mod objects;
+mod quotas;
 mod records;
 mod remedies;
 mod settle;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use futures::StreamExt as _;
 
 pub use objects::{Recorded, Target, Unread, objects, remnants};
+pub use quotas::quotas;
 pub use records::{Histories, context_releases, histories};
 pub use remedies::look_around;
 pub use settle::Scalers;

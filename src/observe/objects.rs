@@ -294,7 +294,7 @@ async fn find(reader: &Reader, discovery: &Discovery, place: &Place, names: BTre
         let error = Arc::new(error);
         names.iter().map(|name| (name.clone(), Err(Arc::clone(&error)))).collect()
     };
-    let resource = match discovery.resource(&place.0) {
+    let resource = match discovery.in_any_version(&place.0) {
         Ok(resource) => resource,
         Err(ApiError::UnknownKind { .. }) => return names.into_iter().map(|name| (name, Ok(None))).collect(),
         Err(error) => return all(error),

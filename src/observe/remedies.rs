@@ -5,11 +5,11 @@ use futures::StreamExt as _;
 use serde_json::{Value as Json, json};
 
 use super::ask::{self, probe};
-use super::{SIDE_BY_SIDE, Unread, losses};
+use super::{SIDE_BY_SIDE, Unread, losses, quotas};
 use crate::cluster::{ApiError, ApplyOptions, Discovery, Reader, Resource};
 use crate::diff::{self, FieldPath, ServerError, Trial, Verdict};
 use crate::model::{FIELD_MANAGER, ObjectKey};
-use crate::plan::{Around, Growth, ObservedObject, Probe, ServerAnswer, SetClaim, loss};
+use crate::plan::{self, Around, Fit, Growth, ObservedObject, Probe, ServerAnswer, SetClaim, loss};
 
 /// Fields that the server or a controller fills in once, and that no manifest has to repeat: one that drops them, or
 /// leaves them empty, means the value that is there.
@@ -134,6 +134,16 @@ async fn probe_creation(reader: &Reader, resource: &Resource, object: &ObservedO
     let trial = Trial { desired: &body, live: None, fresh_name: Some(refusal.status), replace: None };
     match diff::classify(&error, &trial) {
         Verdict::NoDryRun { message } => Probe::Untold { why: message },
+        // The old object is counted too, and makes room when it goes.
+        Verdict::Quota { message } if message.contains("exceeded quota: ") => {
+            let quotas = quotas::of(reader, namespace.unwrap_or_default()).await;
+            match quotas.map(|quotas| plan::fits_instead(&quotas, live, &object.body)) {
+                Ok(Fit::Fits) => Probe::Accepted,
+                Ok(Fit::Untold { why }) => Probe::Untold { why },
+                Ok(Fit::Exceeds { why }) => Probe::Refused { message: why },
+                Err(_) => Probe::Refused { message },
+            }
+        }
         _ => Probe::Refused { message: error.summary(&gvk.kind) },
     }
 }

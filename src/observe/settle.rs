@@ -17,6 +17,7 @@ type Scaled = BTreeSet<(String, String)>;
 pub struct Scalers {
     resource: Option<Resource>,
     by_namespace: Mutex<BTreeMap<String, Scaled>>,
+    forbidden: Mutex<BTreeSet<String>>,
 }
 
 impl Scalers {
@@ -25,11 +26,22 @@ impl Scalers {
         let kinds = ["autoscaling/v2", "autoscaling/v1"];
         let mut kinds = kinds.iter().map(|version| GroupVersionKind::new(version, "HorizontalPodAutoscaler"));
         let resource = kinds.find_map(|gvk| discovery.resource(&gvk).ok().cloned());
-        Self { resource, by_namespace: Mutex::new(BTreeMap::new()) }
+        Self { resource, by_namespace: Mutex::default(), forbidden: Mutex::default() }
+    }
+
+    /// Returns a note for each namespace whose autoscalers were asked for and may not be listed.
+    pub async fn notes(&self) -> Vec<String> {
+        let note = |namespace: &String| {
+            format!(
+                "the HorizontalPodAutoscalers of namespace {namespace} may not be listed: a number of replicas is left to \
+                 one of them only if it wrote it already"
+            )
+        };
+        self.forbidden.lock().await.iter().map(note).collect()
     }
 
     /// Tells whether an autoscaler scales the object. A user who may not list them is answered with no: the fields
-    /// still tell who wrote the number.
+    /// still tell who wrote the number, and the plan says so.
     ///
     /// # Errors
     /// They could not be listed for another reason.
@@ -40,7 +52,10 @@ impl Scalers {
             let listed = reader.list(resource, Some(namespace), &ListOptions::default()).await;
             let objects = match listed {
                 Ok(objects) => objects,
-                Err(error) if error.is_status(403) => Vec::new(),
+                Err(error) if error.is_status(403) => {
+                    self.forbidden.lock().await.insert(namespace.clone());
+                    Vec::new()
+                }
                 Err(error) => return Err(error),
             };
             let targets = objects.into_iter().filter_map(|mut object| {

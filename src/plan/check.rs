@@ -272,7 +272,8 @@ fn check_replace(release: &ReleasePlan, key: &ObjectKey, replace: &Replace, find
     if permit.release() != &release.key || permit.object() != key {
         findings.push(format!("{key} is replaced with the permit of another object"));
     }
-    if (is_precious(key) || !replace.lost.is_empty()) && !permit.covers_data() {
+    let custom = key.gvk.group.contains('.') && !key.gvk.group.ends_with(".k8s.io");
+    if (is_precious(key) || custom || !replace.lost.is_empty()) && !permit.covers_data() {
         findings.push(format!("{key} is replaced, although data would go with it"));
     }
     if !replace.lost.is_empty() && !says(release, key, "data-goes") {

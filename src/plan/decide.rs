@@ -16,6 +16,7 @@ use super::leave;
 use super::live;
 use super::moves;
 use super::ownership::FieldRules;
+use super::quota;
 use super::reason::Reason;
 use super::records;
 use super::rollback;
@@ -43,6 +44,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     moves::block_lookalikes(input, &mut releases);
     leave::block_containers(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
+    quota::mark(input, &mut releases);
     live::pin(input, &mut releases);
     let order = schedule(input, &releases);
     let told = |plan: &ReleasePlan| -> Vec<String> {

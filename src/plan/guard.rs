@@ -100,7 +100,12 @@ impl Keys {
             lost: lost.to_vec(),
             app: self.app.clone(),
             force,
-            entry: (!self.names(object, lost)).then(|| object.short()),
+            entry: (!self.names(object, lost)).then(|| {
+                if object.gvk.is_built_in() {
+                    return object.short();
+                }
+                format!("{}.{}/{}", object.gvk.kind, object.gvk.group, object.name)
+            }),
         }
     }
 }
@@ -289,6 +294,28 @@ mod tests {
                 "{kind}"
             );
         }
+    }
+
+    /// Only its controller knows what goes with a custom resource that is deleted to be created again.
+    #[test]
+    fn a_custom_resource_takes_both_keys_to_be_replaced() {
+        let vault = object("example.org/v1", "Vault");
+        let lost = [loss::behind(&vault).unwrap()];
+        let remedy = "if that is meant, write `allowDataLoss = [\"Vault.example.org/db\"]` in [apps.db]";
+        check(&vault, &lost, true, &[], Err(remedy));
+        check(&vault, &lost, true, &["Vault.example.com/db"], Err(remedy));
+        check(&vault, &lost, true, &["Vault.example.org/db"], Ok(true));
+        check(&vault, &lost, true, &["Vault/db"], Ok(true));
+        assert!(
+            permit_removal(&keys(false, &[]), &vault, (false, &[])).unwrap().is_none(),
+            "removed as by Helm"
+        );
+        for (api_version, kind) in
+            [("v1", "Secret"), ("apps/v1", "Deployment"), ("networking.k8s.io/v1", "Ingress")]
+        {
+            assert_eq!(loss::behind(&object(api_version, kind)), None, "{kind}");
+        }
+        assert!(loss::behind(&object("gateway.networking.k8s.io/v1", "Gateway")).is_some());
     }
 
     #[test]

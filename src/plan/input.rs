@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::loss::Lost;
 use super::ownership::Settled;
+use super::quota::Quota;
 use super::reason::Reason;
 use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
@@ -55,6 +56,8 @@ pub struct PlanInput {
     pub wanted: Vec<Wanted>,
     /// Releases of this context that the file does not have.
     pub strays: Vec<Stray>,
+    /// The quotas of namespaces in which something comes.
+    pub quotas: Vec<Quota>,
     /// What was noticed while observing.
     pub notes: Vec<String>,
 }

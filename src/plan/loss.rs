@@ -32,6 +32,11 @@ pub enum Lost {
         /// How many.
         count: usize,
     },
+    /// What stands behind a custom resource: only its controller knows.
+    Behind {
+        /// Its kind, with the group.
+        kind: String,
+    },
 }
 
 impl fmt::Display for Lost {
@@ -41,6 +46,7 @@ impl fmt::Display for Lost {
             Lost::Claim { name, size } => write!(f, "claim {name} ({size})"),
             Lost::Volume { name, size } if size.is_empty() => write!(f, "volume {name}"),
             Lost::Volume { name, size } => write!(f, "volume {name} ({size})"),
+            Lost::Behind { kind } => write!(f, "what the controller of {kind} keeps for it"),
             Lost::Objects { kind, count } => write!(f, "{count} of kind {kind}"),
         }
     }
@@ -69,6 +75,12 @@ pub(super) fn own(key: &ObjectKey, live: &Json) -> Option<Lost> {
         ("", "PersistentVolume") => Some(Lost::Volume { name, size }),
         _ => None,
     }
+}
+
+/// Returns what stands behind an object that is no kind of Kubernetes itself.
+pub(super) fn behind(key: &ObjectKey) -> Option<Lost> {
+    let kind = || format!("{}.{}", key.gvk.kind, key.gvk.group);
+    (!key.gvk.is_built_in()).then(|| Lost::Behind { kind: kind() })
 }
 
 /// Tells whether the claims of a StatefulSet are deleted with it.

@@ -27,6 +27,7 @@ mod moves;
 pub mod order;
 mod ownership;
 mod place;
+mod quota;
 mod reason;
 mod records;
 pub mod recover;
@@ -54,6 +55,7 @@ pub use input::{
 pub use live::Live;
 pub use loss::Lost;
 pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
+pub use quota::{Fit, Quota, fits_instead};
 pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
 pub use schedule::{Schedule, Turn};

@@ -142,10 +142,11 @@ fn immutable(object: &ObservedObject, owner: &Owner, fields: &[String], masker: 
     let Fate { dependents, new_claims } = fate(&live, &object.body);
     let stays = dependents == Dependents::Orphan;
     let around = &object.around;
-    let goes = guard::holds_data(key) || (loss::takes_its_claims(&live) && !stays);
+    let behind = loss::behind(key);
+    let goes = guard::holds_data(key) || (loss::takes_its_claims(&live) && !stays) || behind.is_some();
     let known = around.lost.as_deref().unwrap_or_default();
     let lost: Vec<Lost> = match goes {
-        true => loss::own(key, &live).into_iter().chain(known.iter().cloned()).collect(),
+        true => loss::own(key, &live).into_iter().chain(known.iter().cloned()).chain(behind).collect(),
         false => Vec::new(),
     };
     let permit = match guard::permit_replace(&owner.keys, key, (goes, &lost), changes.collect(), stays) {

@@ -196,6 +196,7 @@ fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanI
         now: Timestamp::UNIX_EPOCH,
         salt: [0; 16],
         namespaces: Vec::new(),
+        quotas: Vec::new(),
         wanted,
         strays,
         notes: Vec::new(),
@@ -822,7 +823,7 @@ fn a_broken_plan_is_found() {
     /// Where the data object stands among the prunes.
     const DATA: usize = 1;
     assert_eq!(check(&rich_plan()), [""; 0]);
-    let breaks: [(&str, Break); 48] = [
+    let breaks: &[(&str, Break)] = &[
         ("no reason is given", |plan| release(plan, "web").reasons.clear()),
         ("no reason is given for", |plan| release(plan, "web").objects[0].reasons.clear()),
         ("is in no batch", |plan| plan.batches.clear()),
@@ -924,6 +925,9 @@ fn a_broken_plan_is_found() {
         }),
         ("data would go with it", |plan| {
             deploy(plan, "web").applies[0].key.gvk = GroupVersionKind::new("v1", "PersistentVolumeClaim");
+        }),
+        ("data would go with it", |plan| {
+            deploy(plan, "web").applies[0].key.gvk = GroupVersionKind::new("example.org/v1", "Vault");
         }),
         ("no uid", |plan| replace(plan, 1).grow[0].uid.clear()),
         ("no claim that grows", |plan| replace(plan, 1).grow[0].claim.gvk.kind = "Secret".to_owned()),

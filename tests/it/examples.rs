@@ -49,6 +49,10 @@ fn verbs_that_only_show_write_nothing() {
         &["plan", file, "--verify=all", "-o", "json"],
         &["plan", file, "--destroy"],
         &["plan", file, "--out", saved.to_str().unwrap()],
+        &["diff", file],
+        &["diff", file, "--verify=all", "-o", "json"],
+        &["drift", file],
+        &["drift", file, "--strict", "-o", "json"],
         &["status", file],
     ] {
         let output = account.statectl(arguments);

@@ -282,3 +282,80 @@ fn a_release_of_client_side_helm_swaps_and_drops_fields() {
     assert_eq!(live["metadata"]["uid"], before);
     scene.settled(&file);
 }
+
+/// A user who may not list autoscalers: the plan says what it cannot know.
+#[test]
+fn autoscalers_that_may_not_be_listed_are_told() {
+    let scene = Scene::new("unlisted");
+    let file = scene.applied(WEB);
+    let name = format!("{}-most", scene.namespace);
+    scene.kubectl(&["create", "serviceaccount", "most"]);
+    let role = format!("--clusterrole={name}");
+    let account = format!("--serviceaccount={}:most", scene.namespace);
+    let groups = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: ROLE}\nrules:\n  \
+                  - {apiGroups: [\"\", apps, policy, networking.k8s.io, apiextensions.k8s.io], resources: [\"*\"], verbs: [\"*\"]}\n";
+    scene.kubectl_apply(&groups.replace("ROLE", &name), &[]);
+    scene.kubectl(&["create", "clusterrolebinding", &name, &role, &account]);
+    let token = scene.kubectl(&["create", "token", "most"]);
+    let text = std::fs::read_to_string(&scene.cluster.kubeconfig).unwrap();
+    let mut config: Json = serde_yaml::from_str(&text).unwrap();
+    config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
+    let kubeconfig = scene.file("most.kubeconfig", &config.to_string());
+    let user = crate::support::cluster::Cluster { kubeconfig, audit_log: scene.cluster.audit_log.clone() };
+    scene.write(&format!("{WEB}values = {{ replicas = 3 }}\n"));
+    let path = file.to_str().unwrap();
+    let told = format!("the HorizontalPodAutoscalers of namespace {} may not be listed", scene.namespace);
+    user.statectl(["plan", path]).expect(0).says(&told);
+    let notes = user.statectl(["plan", path, "-o", "json"]).expect(0).json()["notes"].to_string();
+    assert!(notes.contains(&told), "{notes}");
+    let plan = scene.plan(&file);
+    assert!(!plan["notes"].to_string().contains("may not be listed"), "{plan}");
+}
+
+/// What a certificate injector writes into a webhook configuration stays, through upgrades and with `--verify=all`.
+#[test]
+fn an_injected_bundle_stays() {
+    let scene = Scene::new("injected");
+    let chart = scene.folder.path().join("chart");
+    std::fs::create_dir_all(chart.join("templates")).unwrap();
+    std::fs::write(chart.join("Chart.yaml"), "apiVersion: v2\nname: hook\nversion: 1.0.0\n").unwrap();
+    let write = |client: &str, operations: &str| {
+        let text = format!(
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {{ name: {} }}\n\
+             webhooks:\n  - name: w.example.org\n    admissionReviewVersions: [v1]\n    sideEffects: None\n    \
+             clientConfig: {{ {client}service: {{ namespace: none, name: none }} }}\n    \
+             rules: [{{ apiGroups: [none.example.org], apiVersions: [v1], operations: [{operations}], resources: [x] }}]\n",
+            scene.namespace
+        );
+        std::fs::write(chart.join("templates/w.yaml"), text).unwrap();
+    };
+    let live = || {
+        let kind = "validatingwebhookconfiguration";
+        scene.cluster.get(&scene.namespace, kind, &scene.namespace).unwrap()["webhooks"][0].clone()
+    };
+    let apps = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\n";
+    // Without a bundle, with an empty one, and with one that only holds the place.
+    for (at, client) in ["", "caBundle: \"\", ", "caBundle: Cg==, "].into_iter().enumerate() {
+        write(client, "CREATE");
+        let file = scene.applied(apps);
+        let bundle = ["YnVuZGxlIDA=", "YnVuZGxlIDE=", "YnVuZGxlIDI="][at];
+        let patch =
+            format!(r#"[{{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"{bundle}"}}]"#);
+        let manager = "--field-manager=cert-manager-cainjector";
+        let kind = "validatingwebhookconfiguration";
+        let (_, refused) = scene
+            .cluster
+            .try_tool("kubectl", &["patch", kind, &scene.namespace, "--type=json", "-p", &patch, manager]);
+        assert!(refused.contains("patched"), "{refused}");
+        scene.settled(&file);
+        let path = file.to_str().unwrap();
+        scene.cluster.statectl(["plan", path, "--verify=all", "--detailed-exit-code"]).expect(0);
+        scene.cluster.statectl(["drift", path, "--detailed-exit-code"]).expect(0);
+        write(client, "CREATE, UPDATE");
+        scene.applied(apps);
+        assert_eq!(live()["clientConfig"]["caBundle"], bundle, "{client}");
+        assert_eq!(live()["rules"][0]["operations"], serde_json::json!(["CREATE", "UPDATE"]));
+        scene.settled(&file);
+        scene.cluster.statectl(["destroy", path, "--yes"]).expect(0);
+    }
+}
