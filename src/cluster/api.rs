@@ -208,7 +208,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn what(&self) -> String {
+    pub(super) fn what(&self) -> String {
         // The query holds field managers and selectors only, but it adds nothing that a reader needs.
         format!("{} {}", self.method, self.path.split('?').next().unwrap_or_default())
     }
@@ -222,7 +222,7 @@ impl Api {
 
     /// Sends a request and returns the answer; refusals with an error status are errors.
     pub(super) async fn send(&self, call: &Call<'_>) -> Result<Answer, ApiError> {
-        self.repeated(call, async || {
+        self.repeated(call, || async {
             let response = self.exchange(call).await?;
             let status = response.status().as_u16();
             let warnings = warnings(response.headers());
@@ -233,14 +233,14 @@ impl Api {
 
     /// Sends a request and returns the body of the answer as what it should be.
     pub(super) async fn send_as<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, ApiError> {
-        self.repeated(call, async || read_body(call, &self.exchange(call).await?)).await
+        self.repeated(call, || async { read_body(call, &self.exchange(call).await?) }).await
     }
 
     /// Tries a request until it has an answer, or an error that will not pass.
-    async fn repeated<T>(
+    async fn repeated<T, F: Future<Output = Result<T, ApiError>>>(
         &self,
         call: &Call<'_>,
-        once: impl AsyncFn() -> Result<T, ApiError>,
+        once: impl Fn() -> F,
     ) -> Result<T, ApiError> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS {
@@ -259,20 +259,35 @@ impl Api {
         response.status().is_success().then(|| String::from_utf8_lossy(response.body()).into_owned())
     }
 
+    /// Sends a request whose answer has no end, and returns what comes of it. It takes no place among the requests under
+    /// way, and only the time to the head of the answer is bounded.
+    pub(super) async fn open(&self, call: &Call<'_>) -> Result<Body, ApiError> {
+        let transport =
+            |error: kube::Error| ApiError::Transport { what: call.what(), source: Box::new(error) };
+        let mut request = request(call).map_err(transport)?;
+        // Kubernetes 1.37 compresses each event of a watch on its own, which decoders take for the end.
+        request
+            .headers_mut()
+            .insert(http::header::ACCEPT_ENCODING, http::HeaderValue::from_static("identity"));
+        let opened = tokio::time::timeout(self.timeout, self.client.send(request)).await;
+        let response = opened
+            .map_err(|_| ApiError::Timeout { what: call.what(), limit: self.timeout })?
+            .map_err(transport)?;
+        let (parts, body) = response.into_parts();
+        if parts.status.is_success() {
+            return Ok(body);
+        }
+        let bytes = tokio::time::timeout(self.timeout, body.collect_bytes()).await;
+        let bytes = bytes.map_err(|_| ApiError::Timeout { what: call.what(), limit: self.timeout })?;
+        let bytes = bytes.map_err(transport)?;
+        let refusal = refusal_of(parts.status.as_u16(), &parts.headers, &bytes);
+        Err(ApiError::Refused { what: call.what(), refusal: Box::new(refusal) })
+    }
+
     async fn exchange(&self, call: &Call<'_>) -> Result<Response<Vec<u8>>, ApiError> {
         let transport =
             |error: kube::Error| ApiError::Transport { what: call.what(), source: Box::new(error) };
-        let mut request = Request::builder()
-            .method(call.method.clone())
-            .uri(call.path.as_str())
-            .header(http::header::ACCEPT, call.accept)
-            .header(http::header::USER_AGENT, USER_AGENT);
-        if let Some(content_type) = call.content_type {
-            request = request.header(http::header::CONTENT_TYPE, content_type);
-        }
-        let request = request
-            .body(Body::from(call.body.clone()))
-            .map_err(|error| transport(kube::Error::HttpError(error)))?;
+        let request = request(call).map_err(transport)?;
 
         // The semaphore is never closed; without a permit the request would merely be unbounded.
         let _permit = self.in_flight.acquire().await.ok();
@@ -287,6 +302,18 @@ impl Api {
     }
 }
 
+fn request(call: &Call<'_>) -> Result<Request<Body>, kube::Error> {
+    let mut request = Request::builder()
+        .method(call.method.clone())
+        .uri(call.path.as_str())
+        .header(http::header::ACCEPT, call.accept)
+        .header(http::header::USER_AGENT, USER_AGENT);
+    if let Some(content_type) = call.content_type {
+        request = request.header(http::header::CONTENT_TYPE, content_type);
+    }
+    request.body(Body::from(call.body.clone())).map_err(kube::Error::HttpError)
+}
+
 fn read_body<T: DeserializeOwned>(call: &Call<'_>, response: &Response<Vec<u8>>) -> Result<T, ApiError> {
     let status = response.status().as_u16();
     if (200..300).contains(&status) {
@@ -299,7 +326,7 @@ fn read_body<T: DeserializeOwned>(call: &Call<'_>, response: &Response<Vec<u8>>)
 
 /// Reads an error body. Not every one is a Status object: an unknown group, priority-and-fairness and a dead
 /// aggregated API answer in plain text.
-fn refusal_of(status: u16, headers: &http::HeaderMap, body: &[u8]) -> Refusal {
+pub(super) fn refusal_of(status: u16, headers: &http::HeaderMap, body: &[u8]) -> Refusal {
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let message = match json["message"].as_str() {

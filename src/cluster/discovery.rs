@@ -18,6 +18,8 @@ pub struct Resource {
     pub namespaced: bool,
     /// What can be done: `get`, `list`, `patch`, …
     pub verbs: Vec<String>,
+    /// Whether a controller writes a status by a way of its own, the subresource `status`.
+    pub has_status: bool,
 }
 
 impl Resource {
@@ -36,12 +38,19 @@ impl Resource {
         format!("{base}{scope}/{}{name}", self.plural)
     }
 
+    /// Tells whether changes can be watched. Where discovery was not asked, they can.
+    pub(super) fn is_watchable(&self) -> bool {
+        let can = |wanted: &str| self.verbs.iter().any(|verb| verb == wanted);
+        self.verbs.is_empty() || (can("list") && can("watch"))
+    }
+
     fn builtin(api_version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
         Resource {
             gvk: GroupVersionKind::new(api_version, kind),
             plural: plural.to_owned(),
             namespaced,
             verbs: Vec::new(),
+            has_status: false,
         }
     }
 
@@ -152,6 +161,9 @@ impl Discovery {
             plural: plural.to_owned(),
             namespaced: resource["scope"].as_str() == Some("Namespaced"),
             verbs: verbs.collect(),
+            has_status: members(&resource["subresources"])
+                .iter()
+                .any(|subresource| subresource["subresource"] == "status"),
         };
         self.resources.entry(gvk).or_insert(resource);
     }

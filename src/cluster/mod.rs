@@ -7,11 +7,14 @@
 mod api;
 mod connect;
 mod discovery;
+mod follow;
 mod read;
+mod watch;
 mod write;
 
 pub use api::{Answer, ApiError, Cause, Refusal};
 pub use connect::{ConnectError, ConnectOptions, Connection, connect};
 pub use discovery::{Discovery, Resource};
+pub use follow::{Follow, Pace, Sight, Watches};
 pub use read::{ApplyOptions, ListOptions, Reader};
 pub use write::{Propagation, Writer};

@@ -50,6 +50,8 @@ struct Page {
 struct PageMetadata {
     #[serde(default, rename = "continue")]
     next: String,
+    #[serde(default, rename = "resourceVersion")]
+    version: String,
 }
 
 /// Tells whether the server says that it has no object of this name.
@@ -133,6 +135,20 @@ impl Reader {
         options: &ListOptions,
         keep: impl Fn(&str) -> bool,
     ) -> Result<Vec<Value>, ApiError> {
+        Ok(self.list_at(resource, namespace, options, keep).await?.0)
+    }
+
+    /// As [`Reader::list_where`]; also returns the version of the list, from which on changes can be watched.
+    ///
+    /// # Errors
+    /// A page that fails fails the whole list.
+    pub(super) async fn list_at(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        options: &ListOptions,
+        keep: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<Value>, String), ApiError> {
         let mut objects = Vec::new();
         let mut next = String::new();
         let mut limit = PAGE;
@@ -163,7 +179,7 @@ impl Reader {
             let wanted = |object: &Value| object["metadata"]["name"].as_str().is_some_and(&keep);
             objects.extend(page.items.unwrap_or_default().into_iter().filter(wanted));
             if page.metadata.next.is_empty() {
-                return Ok(objects);
+                return Ok((objects, page.metadata.version));
             }
             next = page.metadata.next;
         }

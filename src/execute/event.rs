@@ -16,6 +16,8 @@ pub enum Event {
     Entered { key: ReleaseKey, phase: Phase },
     /// The server warned about an object.
     Warned { key: ReleaseKey, text: String },
+    /// Something of the work on a release is not as usual.
+    Noted { key: ReleaseKey, text: String },
     /// A release is done with, one way or the other. Exactly one for each release that has something to do.
     ReleaseEnded { key: ReleaseKey, outcome: Outcome },
 }
@@ -32,14 +34,25 @@ pub enum Phase {
     Applying { object: String, number: usize, total: usize },
     /// An object is deleted to be created again.
     Replacing { object: String },
-    /// Readiness is waited for; the first object that is not ready, and why.
-    Waiting { ready: usize, total: usize, object: String, why: String },
+    /// Readiness is waited for; the first objects that are not ready.
+    Waiting { ready: usize, total: usize, on: Vec<WaitingOn> },
     /// An object is removed.
     Removing { object: String },
     /// The last good revision is restored.
     RollingBack { to: u64 },
     /// The record is settled.
     Finishing,
+}
+
+/// An object that is not ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingOn {
+    /// The object.
+    pub object: String,
+    /// What is missing.
+    pub why: String,
+    /// For how long that has been so, as far as the run has seen.
+    pub seconds: u64,
 }
 
 /// How a release ended.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Context, wait};
+use super::{Context, look};
 use crate::cluster::{ListOptions, Resource};
 use crate::model::ObjectKey;
 
@@ -40,7 +40,7 @@ async fn pods(context: &Context<'_>, key: &ObjectKey, namespace: &str) -> Vec<Js
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => {
             let Ok(resource) = context.resource(&key.gvk).await else { return Vec::new() };
             let found = reader.get(&resource, Some(namespace), &key.name).await;
-            found.ok().flatten().as_ref().and_then(wait::pod_selector)
+            found.ok().flatten().as_ref().and_then(look::pod_selector)
         }
         _ => None,
     };

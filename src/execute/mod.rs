@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod hooks;
 mod logs;
+mod look;
 mod objects;
 mod records;
 mod replace;
@@ -19,6 +20,7 @@ mod wait;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
@@ -28,10 +30,10 @@ use tokio::sync::RwLock;
 use tokio::time::Instant;
 
 pub use error::StepError;
-pub use event::{Event, Outcome, Phase};
+pub use event::{Event, Outcome, Phase, WaitingOn};
 pub use testing::{Testable, Tested, run_tests};
 
-use crate::cluster::{ApplyOptions, Discovery, Resource, Writer};
+use crate::cluster::{ApplyOptions, Discovery, Pace, Resource, Watches, Writer};
 use crate::host::signals::Stop;
 use crate::model::{GroupVersionKind, NAMESPACE_MANAGER, ReleaseKey};
 use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Schedule, Work};
@@ -59,13 +61,34 @@ pub struct Run<'a> {
 struct Context<'a> {
     writer: &'a Writer,
     discovery: RwLock<Discovery>,
+    watches: Watches,
+    /// Whether it was said that something cannot be watched.
+    has_complained: AtomicBool,
     stop: &'a Stop,
     events: &'a (dyn Fn(Event) + Sync),
+}
+
+impl<'a> Context<'a> {
+    fn new(run: Run<'a>) -> Self {
+        Context {
+            writer: run.writer,
+            watches: Watches::new(run.writer.reader().clone(), Pace::default()),
+            has_complained: AtomicBool::new(false),
+            discovery: RwLock::new(run.discovery),
+            stop: run.stop,
+            events: run.events,
+        }
+    }
 }
 
 impl Context<'_> {
     fn emit(&self, event: Event) {
         (self.events)(event);
+    }
+
+    /// Tells whether this is the first time that it is said that something cannot be watched.
+    fn says_once(&self) -> bool {
+        !self.has_complained.swap(true, std::sync::atomic::Ordering::Relaxed)
     }
 
     async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, StepError> {
@@ -149,18 +172,15 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
             | Action::Uninstall => {}
         }
     }
-    let context = Context {
-        writer: run.writer,
-        discovery: RwLock::new(run.discovery),
-        stop: run.stop,
-        events: run.events,
-    };
+    let stop_on_error = run.stop_on_error;
+    let parallel = run.parallel.max(1);
+    let context = Context::new(run);
     let namespaces = prepare_namespaces(&context, plan).await;
     let mut schedule = Schedule::new(&plan.turns);
     let mut running = FuturesUnordered::new();
     let mut told: BTreeSet<usize> = BTreeSet::new();
     loop {
-        while running.len() < run.parallel.max(1)
+        while running.len() < parallel
             && let Some(at) = schedule.start()
         {
             let turn = &plan.turns[at];
@@ -173,7 +193,7 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
                 schedule.end(at);
                 continue;
             };
-            let state = run_state(&context, &outcomes, run.stop_on_error);
+            let state = run_state(&context, &outcomes, stop_on_error);
             if let Some(outcome) = obstacle(release, &outcomes, &namespaces, &state) {
                 context.emit(Event::ReleaseEnded { key: release.key.clone(), outcome: outcome.clone() });
                 outcomes.insert(release.key.clone(), outcome);

@@ -147,7 +147,7 @@ async fn replace_pod(context: &Context<'_>, pod: &OldPod, timeout: Duration) -> 
             None => "the new one is not there yet".to_owned(),
             Some(new) => match health(&new, &Evidence::default()) {
                 Health::Ready(_) => return Ok(()),
-                Health::Progressing(why) => why,
+                Health::Progressing(why) | Health::Failing(why) => why,
                 Health::Failed(why) => {
                     return Err(StepError::NotReady { what: pod.key.to_string(), why });
                 }

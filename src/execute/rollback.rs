@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::deploy::started;
 use super::event::{Event, Phase};
 use super::waves::{self, Of};
-use super::{Context, StepError, hooks, records, wait};
+use super::{Context, StepError, hooks, look, records, wait};
 use crate::cluster::{ListOptions, Resource};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Status};
@@ -115,7 +115,7 @@ async fn name_stuck_pods(context: &Context<'_>, work: &Rollback, error: StepErro
         let Ok(resource) = context.resource(&step.key.gvk).await else { continue };
         let reader = context.writer.reader();
         let Ok(Some(set)) = reader.get(&resource, Some(namespace), &step.key.name).await else { continue };
-        let Some(labels) = wait::pod_selector(&set) else { continue };
+        let Some(labels) = look::pod_selector(&set) else { continue };
         let options = ListOptions { labels, ..ListOptions::default() };
         let pods = reader.list(&Resource::pods(), Some(namespace), &options).await.unwrap_or_default();
         let names =

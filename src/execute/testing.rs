@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use tokio::sync::RwLock;
 
 use super::{Context, Run, StepError, hooks, records};
 use crate::history::{HookRun, Phase, Record};
@@ -37,14 +36,10 @@ pub struct Tested {
 
 /// Tests releases, as many side by side as the run allows.
 pub async fn run_tests(releases: Vec<Testable>, run: Run<'_>) -> Vec<Tested> {
-    let context = Context {
-        writer: run.writer,
-        discovery: RwLock::new(run.discovery),
-        stop: run.stop,
-        events: run.events,
-    };
+    let parallel = run.parallel.max(1);
+    let context = Context::new(run);
     let work = releases.into_iter().map(|release| test_one(&context, release));
-    futures::stream::iter(work).buffered(run.parallel.max(1)).collect().await
+    futures::stream::iter(work).buffered(parallel).collect().await
 }
 
 async fn test_one(context: &Context<'_>, release: Testable) -> Tested {

@@ -13,7 +13,7 @@ pub(super) fn health(object: &Json, evidence: &Evidence<'_>) -> Health {
     let state = state(object);
     // Without ReplicaSets the newest template cannot be told; then no pod of an older one may be blamed.
     let revision = revision(object);
-    let newest = evidence.replica_sets.iter().find(|set| {
+    let newest = evidence.replica_sets.iter().copied().find(|set| {
         is_controlled_by(set, text(object, "/metadata/uid"))
             && revision.is_some()
             && self::revision(set) == revision

@@ -18,18 +18,15 @@ pub(super) fn health(object: &Json, evidence: &Evidence<'_>) -> Health {
         return Health::progressing("suspended");
     }
     let newest = Newest { owner: text(object, "/metadata/uid"), label: None };
-    let pods = || evidence.pods.iter().filter(|pod| belongs(pod, &newest));
+    let pods = || evidence.pods.iter().copied().filter(|pod| belongs(pod, &newest));
     // A container that fails to start never uses up the backoff limit, so the Job would run for ever. Crashes
     // are counted by the Job itself.
     let stuck =
         pods().find_map(|found| Some((found, pod::trouble(found).filter(|trouble| !trouble.crashes)?)));
     let progress = progress(object);
     if let Some((found, trouble)) = stuck {
-        return Health::Failed(format!(
-            "{progress}; pod {}: {}",
-            text(found, "/metadata/name"),
-            trouble.text
-        ));
+        let name = text(found, "/metadata/name");
+        return trouble.health(format!("{progress}; pod {name}: {}", trouble.text));
     }
     let waiting = pods()
         .filter(|found| !matches!(text(found, "/status/phase"), "Succeeded" | "Failed"))

@@ -3,8 +3,8 @@
 //! A function of the object's own JSON and of what the caller has seen around it. The rules are those of
 //! kstatus (`sigs.k8s.io/cli-utils/pkg/kstatus/status`), changed where they report ready too early or never:
 //! a running Job is not done, a failed Pod is not ready, a claim that waits for its first pod is no reason to
-//! wait, a load balancer needs an address, and image and configuration errors fail at once. Knows no client,
-//! no clock and no waiting; how long a failure must last is the caller's business.
+//! wait, a load balancer needs an address, and what will never start fails. Knows no client, no clock and no waiting;
+//! how long a failure that may heal must last is the caller's business.
 
 mod apiservice;
 mod crd;
@@ -35,6 +35,9 @@ pub enum Health {
     Ready(Option<String>),
     /// It is on its way; the text says what is missing.
     Progressing(String),
+    /// It does not work and may still heal by itself, as a container does that crashed once because what it needs was
+    /// not there yet; the text says what is wrong.
+    Failing(String),
     /// Without a change it will not get ready; the text says why.
     Failed(String),
 }
@@ -66,13 +69,13 @@ impl Health {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// Pods of the namespace, or only those of the object; those of other owners are passed over.
-    pub pods: &'a [Json],
+    pub pods: &'a [&'a Json],
     /// ReplicaSets of the namespace, by which the pods of a Deployment's newest template are told from old
     /// ones.
-    pub replica_sets: &'a [Json],
+    pub replica_sets: &'a [&'a Json],
     /// The claim's storage class binds only when a pod mounts the claim (`WaitForFirstConsumer`).
     pub binds_on_first_use: bool,
-    /// The controller of this kind is known to write a status, so an object without one is not finished.
+    /// A controller is expected to write a status, so an object without one is not finished.
     pub writes_status: bool,
     /// What the desired-state file says of kinds; it comes before what is known of them here.
     pub rules: &'a [ReadyRule],
@@ -105,6 +108,14 @@ pub fn health(object: &Json, evidence: &Evidence<'_>) -> Health {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::health(object),
         ("apiregistration.k8s.io", "APIService") => apiservice::health(object),
         (group, _) => generic::health(object, group, evidence),
+    }
+}
+
+/// Returns the state of a Pod or a Job that has to come to its end: a Pod that is ready is not done.
+pub fn ended(object: &Json, evidence: &Evidence<'_>) -> Health {
+    match (read::text(object, "/apiVersion"), read::text(object, "/kind")) {
+        ("v1", "Pod") => read::deletion(object).unwrap_or_else(|| pod::to_its_end(object)),
+        _ => health(object, evidence),
     }
 }
 

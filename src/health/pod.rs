@@ -7,6 +7,10 @@ use serde_json::Value as Json;
 use super::Health;
 use super::read::{condition, count, integer, join, list, of, text};
 
+/// Waiting reasons of the kubelet that no new attempt changes.
+const NEVER: [&str; 2] = ["InvalidImageName", "ErrImageNeverPull"];
+/// Restarts after which a container that crashes again is not expected to recover.
+const CRASHES: i64 = 3;
 /// Waiting reasons of the kubelet that a new attempt rarely changes.
 const STUCK: [&str; 14] = [
     "ErrImagePull",
@@ -31,6 +35,15 @@ pub(super) struct Trouble {
     pub(super) text: String,
     /// The container starts and ends again and again; a Job counts that itself.
     pub(super) crashes: bool,
+    /// It will not heal by itself.
+    is_final: bool,
+}
+
+impl Trouble {
+    /// Returns the state of what depends on the pod.
+    pub(super) fn health(&self, text: String) -> Health {
+        if self.is_final { Health::Failed(text) } else { Health::Failing(text) }
+    }
 }
 
 pub(super) fn health(pod: &Json) -> Health {
@@ -39,8 +52,28 @@ pub(super) fn health(pod: &Json) -> Health {
         "Failed" => Health::Failed(why_failed(pod)),
         _ if condition(pod, "Ready").is_some_and(|ready| ready.is_true()) => Health::ready(),
         _ => match trouble(pod) {
-            Some(trouble) => Health::Failed(trouble.text),
+            Some(trouble) => trouble.health(trouble.text.clone()),
             None => Health::Progressing(waiting(pod).unwrap_or_else(|| "is starting".to_owned())),
+        },
+    }
+}
+
+/// Returns the state of a pod that has to come to its end. Crashes are no failure: the kubelet starts such a pod again
+/// for as long as its restart policy says.
+pub(super) fn to_its_end(pod: &Json) -> Health {
+    match text(pod, "/status/phase") {
+        "Succeeded" => Health::ready(),
+        "Failed" => Health::Failed(why_failed(pod)),
+        phase => match trouble(pod) {
+            Some(trouble) if trouble.crashes => Health::Progressing(trouble.text),
+            Some(trouble) => trouble.health(trouble.text.clone()),
+            None if condition(pod, "Ready").is_some_and(|ready| ready.is_true()) => {
+                Health::progressing("runs, and has not ended yet")
+            }
+            None => Health::Progressing(waiting(pod).unwrap_or_else(|| match phase {
+                "Running" => "runs, and has not ended yet".to_owned(),
+                _ => "is starting".to_owned(),
+            })),
         },
     }
 }
@@ -59,11 +92,12 @@ pub(super) fn trouble(pod: &Json) -> Option<Trouble> {
             let last = ended(container, "/lastState/terminated")
                 .map_or(String::new(), |end| format!(", last {end}"));
             let text = format!("container {name} keeps crashing ({times}{last})");
-            return Some(Trouble { text, crashes: true });
+            return Some(Trouble { text, crashes: true, is_final: restarts >= CRASHES });
         }
         STUCK.contains(&reason).then(|| {
             let message = text(container, "/state/waiting/message");
-            Trouble { text: format!("container {name}: {}", join(reason, message)), crashes: false }
+            let text = format!("container {name}: {}", join(reason, message));
+            Trouble { text, crashes: false, is_final: NEVER.contains(&reason) }
         })
     })
 }

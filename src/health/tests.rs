@@ -33,6 +33,7 @@ fn told(object: &Json, evidence: &Evidence<'_>) -> String {
         Health::Ready(None) => "ready".to_owned(),
         Health::Ready(Some(note)) => format!("ready: {note}"),
         Health::Progressing(why) => format!("progressing: {why}"),
+        Health::Failing(why) => format!("failing: {why}"),
         Health::Failed(why) => format!("failed: {why}"),
     }
 }
@@ -174,7 +175,8 @@ fn pods_explain_their_deployment() {
         (&slow, vec![owned(unplaced, "new")], &sets, unscheduled),
         (&deployment(), vec![owned(crash, "new")], &sets, "ready"),
     ] {
-        let evidence = Evidence { pods: &pods, replica_sets: sets, ..Evidence::default() };
+        let (pods, sets): (Vec<&Json>, Vec<&Json>) = (pods.iter().collect(), sets.iter().collect());
+        let evidence = Evidence { pods: &pods, replica_sets: &sets, ..Evidence::default() };
         assert_eq!(told(object, &evidence), expected);
     }
 }
@@ -231,14 +233,14 @@ fn stateful_sets() {
     let mut pod = owned(waiting_pod("db-0", "ImagePullBackOff", "Back-off pulling image \"x\""), "s1");
     pod["metadata"]["labels"] = json!({"controller-revision-hash": "db-b"});
     let slow = with(&base, json!({"status": {"readyReplicas": 2}}));
-    let evidence = Evidence { pods: &[pod.clone()], ..Evidence::default() };
+    let evidence = Evidence { pods: &[&pod.clone()], ..Evidence::default() };
     assert_eq!(
         told(&slow, &evidence),
-        "failed: 2 of 3 replicas ready; pod db-0: container web: ImagePullBackOff: Back-off pulling image \"x\""
+        "failing: 2 of 3 replicas ready; pod db-0: container web: ImagePullBackOff: Back-off pulling image \"x\""
     );
     // A pod of the old revision is about to be replaced.
     pod["metadata"]["labels"] = json!({"controller-revision-hash": "db-a"});
-    let evidence = Evidence { pods: &[pod], ..Evidence::default() };
+    let evidence = Evidence { pods: &[&pod], ..Evidence::default() };
     assert_eq!(told(&slow, &evidence), "progressing: 2 of 3 replicas ready");
 }
 
@@ -328,9 +330,10 @@ fn jobs() {
         ),
         (
             vec![image],
-            "failed: 1 of 2 pods completed, 1 running; pod m-2: container web: ErrImagePull: not found",
+            "failing: 1 of 2 pods completed, 1 running; pod m-2: container web: ErrImagePull: not found",
         ),
     ] {
+        let pods: Vec<&Json> = pods.iter().collect();
         assert_eq!(told(&base, &Evidence { pods: &pods, ..Evidence::default() }), expected);
     }
 }
@@ -383,14 +386,14 @@ fn pods() {
             (waiting("ContainerCreating", ""), "progressing: 1 of 2 containers ready, ContainerCreating"),
             (
                 waiting("ErrImagePull", "manifest unknown"),
-                "failed: container b: ErrImagePull: manifest unknown",
+                "failing: container b: ErrImagePull: manifest unknown",
             ),
             (waiting("InvalidImageName", ""), "failed: container b: InvalidImageName"),
             (
                 waiting("CreateContainerConfigError", "secret \"s\" not found"),
-                "failed: container b: CreateContainerConfigError: secret \"s\" not found",
+                "failing: container b: CreateContainerConfigError: secret \"s\" not found",
             ),
-            (waiting("CrashLoopBackOff", "back-off"), "failed: container b keeps crashing (0 restarts)"),
+            (waiting("CrashLoopBackOff", "back-off"), "failing: container b keeps crashing (0 restarts)"),
             (second(json!({"running": {}}), json!({})), "progressing: 1 of 2 containers ready"),
             (
                 second(
@@ -408,7 +411,7 @@ fn pods() {
                     json!({"waiting": {"reason": "CrashLoopBackOff"}}),
                     json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
                 ),
-                "failed: container b keeps crashing (1 restart, last exit code 137 (OOMKilled))",
+                "failing: container b keeps crashing (1 restart, last exit code 137 (OOMKilled))",
             ),
             (
                 json!({"status": {"phase": "Pending", "containerStatuses": null, "conditions": [
@@ -451,7 +454,7 @@ fn claims() {
         (&mounting, "progressing: not bound to a volume yet"),
         (&elsewhere, "ready: will be bound when a pod mounts it"),
     ] {
-        let pods = [pod.clone()];
+        let pods = [pod];
         assert_eq!(
             told(&base, &Evidence { pods: &pods, binds_on_first_use: true, ..Evidence::default() }),
             expected

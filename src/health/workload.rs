@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::pod::{self, Trouble};
+use super::pod;
 use super::read::text;
 use super::{Evidence, Health};
 
@@ -18,15 +18,16 @@ pub(super) struct Newest<'a> {
 /// reason is appended.
 pub(super) fn explain(health: Health, newest: &Newest<'_>, evidence: &Evidence<'_>) -> Health {
     let (what, failed) = match health {
-        Health::Ready(_) => return health,
+        Health::Ready(_) | Health::Failing(_) => return health,
         Health::Progressing(what) => (what, false),
         Health::Failed(what) => (what, true),
     };
-    let pods = || evidence.pods.iter().filter(|pod| belongs(pod, newest));
+    let pods = || evidence.pods.iter().copied().filter(|pod| belongs(pod, newest));
     let named = |pod: &Json, why: &str| format!("{what}; pod {}: {why}", text(pod, "/metadata/name"));
     let troubled = pods().find_map(|pod| Some((pod, pod::trouble(pod)?)));
-    if let Some((pod, Trouble { text, .. })) = troubled {
-        return Health::Failed(named(pod, &text));
+    if let Some((pod, trouble)) = troubled {
+        let text = named(pod, &trouble.text);
+        return if failed { Health::Failed(text) } else { trouble.health(text) };
     }
     let waiting =
         pods().filter(|pod| !pod::health(pod).is_ready()).find_map(|pod| Some((pod, pod::waiting(pod)?)));

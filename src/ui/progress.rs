@@ -11,7 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
 use super::Style;
-use crate::execute::{Event, Outcome, Phase};
+use crate::execute::{Event, Outcome, Phase, WaitingOn};
 use crate::model::ReleaseKey;
 
 /// Between two lines about the same wait, off a terminal.
@@ -59,6 +59,7 @@ impl Progress {
                 }
             }
             Event::Warned { key, text } => self.line(&format!("{key}: server warning: {text}")),
+            Event::Noted { key, text } => self.line(&format!("{key}: {text}")),
             Event::ReleaseEnded { key, outcome } => {
                 let row = rows.remove(key);
                 let seconds = row.as_ref().map(|row| row.started.elapsed().as_secs_f32());
@@ -135,11 +136,24 @@ fn phase_text(phase: &Phase) -> String {
         Phase::Hook { event, name } => format!("runs {event} hook {name}"),
         Phase::Applying { object, number, total } => format!("applies {object} ({number} of {total})"),
         Phase::Replacing { object } => format!("deletes and re-creates {object}"),
-        Phase::Waiting { ready, total, object, why } => format!("{ready} of {total} ready; {object}: {why}"),
+        Phase::Waiting { ready, total, on } => format!("{ready} of {total} ready; {}", waiting_text(on)),
         Phase::Removing { object } => format!("removes {object}"),
         Phase::RollingBack { to } => format!("failed, rolls back to revision {to}"),
         Phase::Finishing => "settles the record".to_owned(),
     }
+}
+
+/// Says what is not ready: the first object with what it lacks, and the names of some others.
+fn waiting_text(on: &[WaitingOn]) -> String {
+    let Some((first, others)) = on.split_first() else { return String::new() };
+    let since = if first.seconds > 0 { format!(" (for {} s)", first.seconds) } else { String::new() };
+    let text = format!("{}: {}{since}", first.object, first.why);
+    if others.is_empty() {
+        return text;
+    }
+    let names: Vec<&str> = others.iter().take(3).map(|other| other.object.as_str()).collect();
+    let more = if others.len() > names.len() { ", …" } else { "" };
+    format!("{text}; also {}{more}", names.join(", "))
 }
 
 /// What has to differ for a new line off a terminal.
@@ -149,7 +163,10 @@ fn phase_kind(phase: &Phase) -> String {
         Phase::Hook { event, name } => format!("hook {event} {name}"),
         Phase::Applying { .. } => "apply".to_owned(),
         Phase::Replacing { object } => format!("replace {object}"),
-        Phase::Waiting { object, why, .. } => format!("wait {object} {why}"),
+        Phase::Waiting { on, .. } => match on.first() {
+            Some(first) => format!("wait {} {}", first.object, first.why),
+            None => "wait".to_owned(),
+        },
         Phase::Removing { .. } => "remove".to_owned(),
         Phase::RollingBack { .. } => "rollback".to_owned(),
     }

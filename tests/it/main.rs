@@ -40,6 +40,7 @@ mod simulation;
 mod support;
 mod template;
 mod tidy;
+mod watches;
 mod webhooks;
 mod yaml_cases;
 mod yaml_tables;

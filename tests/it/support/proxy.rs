@@ -39,6 +39,10 @@ pub(crate) enum Fault {
     ShortenReply(usize),
     /// There is no answer for so long; then the request passes.
     Delay(Duration),
+    /// A watch begins with a bookmark, passes for so long, and then its connection is closed.
+    CutWatch(Duration),
+    /// A watch is opened, and tells nothing.
+    SilentWatch,
     /// The answer's JSON is changed on its way.
     Change(fn(&mut Json)),
 }
@@ -298,6 +302,8 @@ async fn answer(
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
         _ => {}
     }
+    let uri = request.uri.clone();
+    let is_watch = request.uri.contains("watch=true");
     let mut forwarded = http::Request::builder().method(request.method.as_str()).uri(request.uri);
     for (name, value) in &request.headers {
         if !["host", "content-length", "accept-encoding", "connection"].contains(&name.as_str()) {
@@ -307,6 +313,11 @@ async fn answer(
     let forwarded = forwarded.body(kube::client::Body::from(request.body)).unwrap();
     let Ok(response) = client.send(forwarded).await else { return false };
     let (parts, body) = response.into_parts();
+    if is_watch && parts.status.is_success() {
+        let version = parameter(&uri, "resourceVersion").to_owned();
+        stream_watch(stream, body, fault, &version).await;
+        return false;
+    }
     let Ok(body) = body.collect_bytes().await else { return false };
     let mut body = body.to_vec();
     let mut headers = Vec::new();
@@ -340,6 +351,59 @@ async fn answer(
         }
         _ => send(stream, status, &headers, &body, body.len()).await,
     }
+}
+
+/// Returns a parameter of the query; empty if it has none.
+fn parameter<'a>(uri: &'a str, name: &str) -> &'a str {
+    let query = uri.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next().unwrap_or_default()
+}
+
+/// Passes on what a watch tells, until either side closes it.
+async fn stream_watch(
+    stream: &mut TcpStream,
+    mut body: kube::client::Body,
+    fault: Option<Fault>,
+    version: &str,
+) {
+    use http_body_util::BodyExt as _;
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    if stream.write_all(head.as_bytes()).await.is_err() {
+        return;
+    }
+    let chunk = |data: &[u8]| [format!("{:x}\r\n", data.len()).as_bytes(), data, b"\r\n"].concat();
+    let cut = match fault {
+        Some(Fault::CutWatch(time)) => time,
+        _ => Duration::from_secs(3600),
+    };
+    if matches!(fault, Some(Fault::CutWatch(_))) {
+        let bookmark = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": version}}});
+        if stream.write_all(&chunk(format!("{bookmark}\n").as_bytes())).await.is_err() {
+            return;
+        }
+    }
+    let is_silent = matches!(fault, Some(Fault::SilentWatch));
+    let end = tokio::time::sleep(cut);
+    tokio::pin!(end);
+    let mut unread = [0_u8; 64];
+    loop {
+        let frame = tokio::select! {
+            () = &mut end => return,
+            // The client sends nothing while it watches: this is its end.
+            _ = stream.read(&mut unread) => return,
+            frame = body.frame() => frame,
+        };
+        let Some(Ok(frame)) = frame else { break };
+        let Ok(data) = frame.into_data() else { continue };
+        if is_silent || data.is_empty() {
+            continue;
+        }
+        if stream.write_all(&chunk(&data)).await.is_err() {
+            return;
+        }
+    }
+    drop(stream.write_all(b"0\r\n\r\n").await);
 }
 
 pub(super) async fn send(
