@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::dsf::state::Release;
 use crate::failure::{Failure, FailureClass};
-use crate::model::ReleaseKey;
+use crate::model::{ReleaseKey, Selector};
 
 /// What was asked for on the command line; nothing asked for means everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,10 +40,10 @@ impl Selection {
     /// # Errors
     /// The selection matches nothing, or its label expression is malformed.
     pub fn choose(&self, releases: &[Release]) -> Result<BTreeSet<ReleaseKey>, Failure> {
-        let terms = self.labels.as_deref().map(parse_labels).transpose()?.unwrap_or_default();
+        let selector = self.labels.as_deref().map(parse_labels).transpose()?;
         let mut chosen: BTreeSet<ReleaseKey> = releases
             .iter()
-            .filter(|release| self.matches(release, &terms))
+            .filter(|release| self.matches(release, selector.as_ref()))
             .map(|release| release.key.clone())
             .collect();
         if chosen.is_empty() && !self.is_everything() {
@@ -58,14 +58,14 @@ impl Selection {
         Ok(chosen)
     }
 
-    fn matches(&self, release: &Release, terms: &[Term]) -> bool {
+    fn matches(&self, release: &Release, selector: Option<&Selector>) -> bool {
         let named = |names: &[String]| names.iter().any(|name| names_release(name, &release.key));
         let grouped = |groups: &[String]| release.group.as_ref().is_some_and(|group| groups.contains(group));
         (self.targets.is_empty() || named(&self.targets))
             && !named(&self.exclude_targets)
             && (self.groups.is_empty() || grouped(&self.groups))
             && !grouped(&self.exclude_groups)
-            && terms.iter().all(|term| term.holds(release))
+            && selector.is_none_or(|selector| selector.matches(&release.labels))
     }
 }
 
@@ -85,37 +85,9 @@ fn add_needs(chosen: &mut BTreeSet<ReleaseKey>, releases: &[Release]) {
     }
 }
 
-struct Term {
-    key: String,
-    value: String,
-    equal: bool,
-}
-
-impl Term {
-    fn holds(&self, release: &Release) -> bool {
-        (release.labels.get(&self.key) == Some(&self.value)) == self.equal
-    }
-}
-
-fn parse_labels(text: &str) -> Result<Vec<Term>, Failure> {
-    let term = |part: &str| {
-        let (key, value, equal) = match part.split_once("!=") {
-            Some((key, value)) => (key, value, false),
-            None => {
-                let (key, value) = part.split_once('=')?;
-                (key, value.trim_start_matches('='), true)
-            }
-        };
-        let key = key.trim();
-        (!key.is_empty()).then(|| Term { key: key.to_owned(), value: value.trim().to_owned(), equal })
-    };
-    text.split(',')
-        .map(|part| {
-            term(part).ok_or_else(|| {
-                let failure =
-                    Failure::new(FailureClass::Usage, format!("-l {text}: `{part}` is not a label term"));
-                failure.hint("write `key=value` or `key!=value`, several joined by commas")
-            })
-        })
-        .collect()
+fn parse_labels(text: &str) -> Result<Selector, Failure> {
+    Selector::parse(text).map_err(|part| {
+        let failure = Failure::new(FailureClass::Usage, format!("-l {text}: `{part}` is not a label term"));
+        failure.hint("write `key=value` or `key!=value`, several joined by commas")
+    })
 }

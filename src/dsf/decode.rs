@@ -6,14 +6,16 @@ use super::fields::{Context, Fields, choice, text, wrong_type};
 use super::keys;
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
-use super::raw::{At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings};
+use super::raw::{
+    At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings, RawTarget,
+};
 use super::rules::{create_only, field_conflicts, ignore, ready, wait_for};
 use super::state::{
     Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
     OnRemove, Patience, Recover, Sequencing,
 };
 use super::tree::{Kind, Node, Table, Text, join, table_to_map};
-use crate::model::ReleaseKey;
+use crate::model::{ReleaseKey, Selector};
 use std::collections::HashMap;
 
 const SEQUENCING: &[(&str, Sequencing)] =
@@ -416,25 +418,42 @@ fn needs(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawNeed> {
     let Some((items, path)) = fields.list("needs", cx) else { return out };
     for (at, item) in items.iter().enumerate() {
         let path = format!("{path}[{at}]");
-        let (release, when) = match &item.kind {
+        let (text, selected, when) = match &item.kind {
             Kind::Map(table) => {
                 let fields = Fields::new(table, path.as_str());
                 let when = fields.choice("when", NEED_WHEN, cx).map_or(NeedWhen::Ready, |when| when.value);
-                // A selector stands instead of a name; the key table refuses it so far.
-                let selector = fields.get("labels").is_some();
-                if fields.get("release").is_none() && !selector {
-                    let problem =
-                        Problem::new(Code::MissingKey, path.as_str(), "`release` is missing", item.span);
-                    cx.report.problem(problem);
+                let (named, selected) = (fields.get("release").is_some(), fields.get("labels").is_some());
+                if named == selected {
+                    let message = if named {
+                        "`release` and `labels` exclude each other"
+                    } else {
+                        "`release` or `labels` is missing"
+                    };
+                    let code = if named { Code::BadValue } else { Code::MissingKey };
+                    cx.report.problem(Problem::new(code, path.as_str(), message, item.span));
+                    continue;
                 }
-                (fields.text("release", cx), when)
+                (fields.text(if selected { "labels" } else { "release" }, cx), selected, when)
             }
-            _ => (text(item, &path, cx), NeedWhen::Ready),
+            _ => (text(item, &path, cx), false, NeedWhen::Ready),
         };
-        let Some(release) = release else { continue };
-        let shown = release.value.shown().to_owned();
-        if let Some(release) = release_key(&release, &path, cx) {
-            out.push(RawNeed { path, release, shown, when });
+        let Some(given) = text else { continue };
+        let (shown, span) = (given.value.shown().to_owned(), given.span);
+        let target = if selected {
+            match Selector::parse(&given.value.value) {
+                Ok(selector) => Some(RawTarget::Labels(selector)),
+                Err(_) => {
+                    let problem = Problem::new(Code::BadValue, path.as_str(), "not a selector", span);
+                    cx.report
+                        .problem(problem.hint("write `key=value` or `key!=value`, several joined by commas"));
+                    None
+                }
+            }
+        } else {
+            release_key(&given, &path, cx).map(|key| RawTarget::Release(key.value))
+        };
+        if let Some(value) = target {
+            out.push(RawNeed { path, target: At { value, span }, shown, when });
         }
     }
     out

@@ -364,7 +364,7 @@ pub const KEYS: &[Key] = &[
 
     ours(Need, "release", Leaf, Supported, "NAMESPACE/NAME", "", "The needed release; required."),
     ours(Need, "when", Leaf, Supported, "ready, applied or exists", "ready", "What is waited for."),
-    ours(Need, "labels", Leaf, NotYet, "a selector", "", "Every release with these labels, instead of `release`."),
+    ours(Need, "labels", Leaf, Supported, "a selector", "", "Every other enabled release with these labels, as `-l` takes them, instead of `release`."),
 
     ours(Awaited, "kind", Leaf, Supported, STR, "", "The kind, with its API group where the kind alone is not enough; required."),
     ours(Awaited, "name", Leaf, Supported, STR, "", "The name; required."),

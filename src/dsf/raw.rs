@@ -7,7 +7,7 @@ use super::state::{
     OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover, Sequencing,
 };
 use super::tree::Text;
-use crate::model::ReleaseKey;
+use crate::model::{ReleaseKey, Selector};
 use crate::text::Span;
 use crate::value::Map;
 use std::time::Duration;
@@ -135,10 +135,19 @@ pub(super) struct RawWaitFor {
 
 #[derive(Clone, Debug)]
 pub(super) struct RawNeed {
-    pub(super) release: At<ReleaseKey>,
+    pub(super) target: At<RawTarget>,
     /// Where it is stated.
     pub(super) path: String,
     /// The text that messages may show.
     pub(super) shown: String,
     pub(super) when: NeedWhen,
+}
+
+/// What a release needs.
+#[derive(Clone, Debug)]
+pub(super) enum RawTarget {
+    /// One release.
+    Release(ReleaseKey),
+    /// Every release with these labels.
+    Labels(Selector),
 }

@@ -77,6 +77,8 @@ pub enum Outcome {
     Stale { message: String },
     /// It was not started.
     Skipped { because: String },
+    /// It was not started: what it waits for outside of this run was not there, or not ready, in time.
+    Waiting { on: String },
     /// The run was ended while it was under way.
     Interrupted { message: String },
 }
@@ -98,6 +100,11 @@ impl Outcome {
         )
     }
 
+    /// Tells whether the release is not as desired, for a reason that the plan did not know.
+    pub fn is_unfinished(&self) -> bool {
+        self.is_failure() || matches!(self, Outcome::Waiting { .. })
+    }
+
     /// Returns the rest of a sentence that begins with the release.
     pub fn predicate(&self) -> &'static str {
         match self {
@@ -110,6 +117,7 @@ impl Outcome {
             Outcome::RolledBack { .. } => "failed and was rolled back",
             Outcome::Stale { .. } => "is not as it was planned",
             Outcome::Skipped { .. } => "was skipped",
+            Outcome::Waiting { .. } => "waits",
             Outcome::Interrupted { .. } => "was interrupted",
         }
     }
@@ -126,6 +134,7 @@ impl Outcome {
             Outcome::RolledBack { .. } => "rolled-back",
             Outcome::Stale { .. } => "stale",
             Outcome::Skipped { .. } => "skipped",
+            Outcome::Waiting { .. } => "waiting",
             Outcome::Interrupted { .. } => "interrupted",
         }
     }

@@ -134,9 +134,9 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Tells whether something that was tried did not work.
+    /// Tells whether something that was tried did not work, or was waited for in vain.
     pub fn has_failed(&self) -> bool {
-        !self.namespaces.is_empty() || self.releases.values().any(Outcome::is_failure)
+        !self.namespaces.is_empty() || self.releases.values().any(Outcome::is_unfinished)
     }
 }
 
@@ -291,6 +291,7 @@ async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePl
     for object in &release.wait_for {
         let there = wait::awaited(context, &release.key, &release.ready, object, deploy.timeout).await;
         there.map_err(|error| match error {
+            StepError::TimedOut { .. } => Outcome::Waiting { on: error.text() },
             StepError::Interrupted { .. } => error.into_outcome(),
             other => Outcome::Failed { message: format!("not started: {}", other.text()) },
         })?;
@@ -309,6 +310,7 @@ async fn unchanged_needs(context: &Context<'_>, plan: &Plan, release: &ReleasePl
         )
         .await;
         ready.map_err(|error| match error {
+            StepError::TimedOut { .. } => Outcome::Waiting { on: format!("{need}: {}", error.text()) },
             StepError::Interrupted { .. } => error.into_outcome(),
             other => {
                 Outcome::Failed { message: format!("not started, because it needs {need}: {}", other.text()) }

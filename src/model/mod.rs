@@ -6,10 +6,12 @@
 mod cluster;
 mod keys;
 mod pattern;
+mod selector;
 
 pub use cluster::ClusterIdentity;
 pub use keys::{GroupVersionKind, ObjectKey, ReleaseKey, split_api_version};
 pub use pattern::{FieldPattern, PatternError, PatternStep, glob};
+pub use selector::Selector;
 
 /// The field manager under which objects are applied. It is Helm's own, so that a later `helm upgrade`
 /// shares the ownership instead of meeting a conflict.

@@ -9,7 +9,9 @@ use super::{SIDE_BY_SIDE, Unread, losses, quotas};
 use crate::cluster::{ApiError, ApplyOptions, Discovery, Reader, Resource};
 use crate::diff::{self, FieldPath, ServerError, Trial, Verdict};
 use crate::model::{FIELD_MANAGER, ObjectKey};
-use crate::plan::{self, Around, Fit, Growth, ObservedObject, Probe, ServerAnswer, SetClaim, loss};
+use crate::plan::{
+    self, Around, Fit, Growth, ObservedObject, Probe, ServerAnswer, SetClaim, definition, loss,
+};
 
 /// Fields that the server or a controller fills in once, and that no manifest has to repeat: one that drops them, or
 /// leaves them empty, means the value that is there.
@@ -33,6 +35,13 @@ pub async fn look_around(reader: &Reader, discovery: &Discovery, objects: Vec<Ob
 }
 
 async fn look(reader: &Reader, discovery: &Discovery, object: ObservedObject) -> ObservedObject {
+    if let (ServerAnswer::Accepted { result, .. }, Some(live)) = (&object.answer, &object.live)
+        && definition::is_definition(&object.key)
+        && !definition::narrows(live, result).is_empty()
+    {
+        let lost = losses::of(reader, discovery, &object.key, live).await;
+        return ObservedObject { around: Around { lost, ..object.around.clone() }, ..object };
+    }
     let ServerAnswer::Refused { verdict } = &object.answer else { return object };
     let (Some(live), Ok(resource)) = (object.live.clone(), discovery.resource(&object.key.gvk)) else {
         return object;

@@ -3,11 +3,12 @@
 //! Pure: sees only [`PlanInput`]. Knows nothing of how steps are carried out, how Helm stores releases or how
 //! anything is printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::adoption::{self, adoption};
 use super::compare::{self, Manifests};
 use super::config;
+use super::definition;
 use super::flap::Corrections;
 use super::guard::{self, Keys};
 use super::input::{Content, Operation, PlanInput, Wanted};
@@ -22,7 +23,8 @@ use super::records;
 use super::rollback;
 use super::schedule::schedule;
 use super::sequence::{self, sequence};
-use super::steps::{Apply, Delete, Deploy, DeployKind, Uninstall, Work};
+use super::shared;
+use super::steps::{Delete, Deploy, DeployKind, Uninstall, Work};
 use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
 use crate::dsf::state::{Crds, NeedWhen, Sequencing};
@@ -39,7 +41,7 @@ pub fn plan(input: &PlanInput) -> Plan {
         .chain(input.strays.iter().map(|stray| leave::decide_stray(input, stray)))
         .collect();
     releases.sort_by(|a, b| a.key.cmp(&b.key));
-    block_shared_objects(input, &mut releases);
+    shared::block_shared_objects(input, &mut releases);
     leave::block_mass_removal(input, &mut releases);
     moves::block_lookalikes(input, &mut releases);
     leave::block_containers(input, &mut releases);
@@ -220,7 +222,10 @@ impl<'a> Draft<'a> {
             .iter()
             .filter(|_| with_crds)
             .map(|object| match wanted.release.crds {
-                Crds::Upgrade => judge::upgraded_definition(object, &owner, Masker::new(&input.salt)),
+                Crds::Upgrade => {
+                    let judged = judge::upgraded_definition(object, &owner, Masker::new(&input.salt));
+                    definition::guard(judged, object, &owner.keys, true)
+                }
                 Crds::Create | Crds::Skip => judge::created_definition(object),
             })
             .collect();
@@ -231,6 +236,7 @@ impl<'a> Draft<'a> {
                 let recorded = manifests.last_applied(&object.key);
                 let masker = Masker::new(&input.salt);
                 let judged = judge::object(object, &owner, recorded, masker);
+                let judged = definition::guard(judged, object, &owner.keys, false);
                 let gone = object.live.is_none() && manifests.ended_and_gone(&object.key, &object.body);
                 if gone { judge::ended_and_gone(object) } else { judged }
             })
@@ -290,7 +296,7 @@ impl<'a> Draft<'a> {
             plan.after = after.get(&plan.key).or_else(|| gone.get(&plan.key)).cloned().unwrap_or_default();
         }
         let refusals: Vec<Reason> = refusals.into_iter().chain(corrections.refusals.clone()).collect();
-        let refusals = if refusals.is_empty() { doubled(&applies) } else { refusals };
+        let refusals = if refusals.is_empty() { shared::doubled(&applies) } else { refusals };
         if !refusals.is_empty() {
             let mut plan = self.blocked(refusals);
             plan.objects = plans;
@@ -470,55 +476,6 @@ fn hooks(all: &[crate::history::Hook], events: &[&str]) -> Vec<HookPlan> {
         }));
     }
     plans
-}
-
-/// Returns a reason for each object that a chart renders more than once.
-fn doubled(applies: &[Apply]) -> Vec<Reason> {
-    let mut seen = BTreeSet::new();
-    let again = applies.iter().filter(|step| !seen.insert(stored(&step.key)));
-    let reason =
-        |step: &Apply| Reason::AppliedTwice { object: step.key.clone(), by: "the same chart".to_owned() };
-    again.map(reason).collect()
-}
-
-/// What makes two keys mean the same stored object: the version of the API is only a view on it.
-fn stored(key: &ObjectKey) -> (&str, &str, Option<&str>, &str) {
-    (&key.gvk.group, &key.gvk.kind, key.namespace.as_deref(), &key.name)
-}
-
-/// Two releases of a run cannot have the same object: the second would take it from the first. The one that the
-/// live object belongs to keeps it, else the first by name.
-fn block_shared_objects(input: &PlanInput, releases: &mut [ReleasePlan]) {
-    let mut owners: BTreeMap<(String, String, Option<String>, String), ReleaseKey> = BTreeMap::new();
-    let owned = |key: &ObjectKey| {
-        let (group, kind, namespace, name) = stored(key);
-        (group.to_owned(), kind.to_owned(), namespace.map(str::to_owned), name.to_owned())
-    };
-    for wanted in &input.wanted {
-        if let Some(Ok(content)) = &wanted.content {
-            for object in &content.objects {
-                let live = object.live.as_ref().and_then(judge::owner_of);
-                if live.as_ref() == Some(&wanted.release.key) {
-                    owners.insert(owned(&object.key), wanted.release.key.clone());
-                }
-            }
-        }
-    }
-    for plan in releases.iter_mut() {
-        let Work::Deploy(deploy) = &plan.work else { continue };
-        let mut taken = Vec::new();
-        for step in &deploy.applies {
-            let owner = owners.entry(owned(&step.key)).or_insert_with(|| plan.key.clone());
-            if *owner != plan.key {
-                taken.push(Reason::AppliedTwice { object: step.key.clone(), by: format!("release {owner}") });
-            }
-        }
-        if !taken.is_empty() {
-            plan.action = Action::Blocked;
-            plan.reasons = taken;
-            plan.work = Work::Nothing;
-        }
-    }
 }
 
 /// A release whose prerequisite is blocked is planned all the same, and says that it will be skipped.

@@ -77,6 +77,11 @@ impl Keys {
         &self.release
     }
 
+    /// Returns the entry of the file, if there is one.
+    pub(super) fn app(&self) -> Option<String> {
+        self.app.clone()
+    }
+
     /// Tells whether `allowDataLoss` names an object, or everything that goes with it one by one.
     fn names(&self, object: &ObjectKey, lost: &[Lost]) -> bool {
         let claim = |name: &str| {
@@ -130,6 +135,11 @@ pub(super) struct ImmutableChange {
 /// Tells whether data, or other objects, would go with an object whatever its content is.
 pub(super) fn holds_data(object: &ObjectKey) -> bool {
     HOLDS_DATA.iter().any(|(group, kind)| object.gvk.group == *group && object.gvk.kind == *kind)
+}
+
+/// Tells whether `allowDataLoss` names an object. This alone permits nothing that deletes.
+pub(super) fn covers(keys: &Keys, object: &ObjectKey) -> bool {
+    keys.names(object, &[])
 }
 
 /// Permits the replacement of an object, or says why it must not be. `goes` if something that it made goes with it:

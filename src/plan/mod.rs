@@ -14,6 +14,7 @@ pub mod check;
 mod compare;
 mod config;
 mod decide;
+pub mod definition;
 mod drift;
 mod flap;
 mod guard;
@@ -35,6 +36,7 @@ mod refused;
 mod rollback;
 mod schedule;
 mod sequence;
+mod shared;
 mod steps;
 mod unproven;
 

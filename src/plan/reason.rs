@@ -122,6 +122,14 @@ pub enum Reason {
     DataWouldGo(DataAtRisk),
     /// Data, or other objects, go with the object, as both keys say.
     DataGoes { object: ObjectKey, lost: Vec<Lost> },
+    /// The new form of a definition takes fields or versions from objects that exist. `app` is the entry in which
+    /// `allowDataLoss` is missing; nothing where the definition is changed all the same.
+    DefinitionNarrows {
+        object: ObjectKey,
+        changes: Vec<String>,
+        lost: Result<Vec<Lost>, String>,
+        app: Option<String>,
+    },
     /// Claims that a StatefulSet made are grown before it is re-created.
     ClaimsGrow { object: ObjectKey, claims: Vec<String> },
     /// Pods that lack a new volume are replaced one by one.
@@ -258,6 +266,7 @@ impl Reason {
             Reason::ReplaceForced { .. } => "replace-forced",
             Reason::DataWouldGo(_) => "data-would-go",
             Reason::DataGoes { .. } => "data-goes",
+            Reason::DefinitionNarrows { .. } => "definition-narrows",
             Reason::ClaimsGrow { .. } => "claims-grow",
             Reason::PodsReplaced { .. } => "pods-replaced",
             Reason::FieldKept { .. } => "field-kept",
@@ -316,6 +325,7 @@ impl Reason {
             | Reason::DataWouldGo(DataAtRisk { object, .. })
             | Reason::DataKept(DataAtRisk { object, .. })
             | Reason::DataGoes { object, .. }
+            | Reason::DefinitionNarrows { object, .. }
             | Reason::ClaimsGrow { object, .. }
             | Reason::PodsReplaced { object, .. }
             | Reason::FieldKept { object, .. }
@@ -475,6 +485,10 @@ impl Reason {
                 Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
             }
             Reason::AppliedTwice { .. } => Some("let one release have it, or give it another name".to_owned()),
+            Reason::DefinitionNarrows { object, app: Some(app), .. } => Some(format!(
+                "if that is meant, write `allowDataLoss = [\"{}\"]` in [apps.{app}]",
+                object.short()
+            )),
             Reason::DataWouldGo(risk) | Reason::DataKept(risk) => risk.remedy(),
             Reason::NoEffect { .. } => {
                 Some("undo the change, or give the object another name".to_owned())

@@ -42,7 +42,7 @@ pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
             Outcome::Failed { message } | Outcome::Stale { message } | Outcome::Interrupted { message } => {
                 (None, Some(message.as_str()))
             }
-            Outcome::Skipped { because } => (None, Some(because.as_str())),
+            Outcome::Skipped { because: text } | Outcome::Waiting { on: text } => (None, Some(text.as_str())),
             Outcome::Unchanged | Outcome::Blocked | Outcome::Uninstalled | Outcome::Orphaned => (None, None),
         };
         Some(ReleaseReport {

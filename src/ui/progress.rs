@@ -111,6 +111,7 @@ impl Progress {
             Outcome::Uninstalled => self.style.good("uninstalled"),
             Outcome::Orphaned => self.style.good("orphaned"),
             Outcome::Unchanged => self.style.dim("unchanged"),
+            Outcome::Waiting { on } => self.style.change(&format!("still waiting: {on}")),
             Outcome::Skipped { because } => self.style.change(&format!("skipped: {because}")),
             Outcome::Blocked
             | Outcome::Failed { .. }

@@ -26,6 +26,7 @@ pub fn render(run: &Outcomes, style: Style) -> String {
             Outcome::RolledBack { message, .. } => (style.danger("rolled back"), message.clone()),
             Outcome::Stale { message } => (style.danger("stale"), message.clone()),
             Outcome::Interrupted { message } => (style.danger("interrupted"), message.clone()),
+            Outcome::Waiting { on } => (style.change("waiting"), on.clone()),
             Outcome::Skipped { because } => (style.change("skipped"), because.clone()),
         };
         let detail = detail.replace('\n', "\n      ");

@@ -15,6 +15,7 @@ mod corpus;
 mod credentials;
 mod custom_resources;
 mod data_loss;
+mod definitions;
 mod drift;
 mod dsf;
 mod examples;

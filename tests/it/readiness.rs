@@ -106,5 +106,10 @@ fn a_release_starts_when_what_it_waits_for_is_there() {
     let short = app("s", awaited).replace("60s", "2s").replace("handshake", "nobody");
     let output =
         scene.cluster.statectl(["apply", scene.write(&short).to_str().unwrap(), "--yes", "--target", "s"]);
-    assert!(output.expect(1).stdout.contains("not started: ConfigMap"));
+    let output = output.expect(1);
+    assert!(
+        output.stdout.contains("waiting  ConfigMap") && output.stdout.contains("1 waiting."),
+        "{}",
+        output.stdout
+    );
 }

@@ -3,7 +3,7 @@
 use super::{Draft, Resolver};
 use crate::dsf::needs::circles;
 use crate::dsf::problems::{Code, Problem};
-use crate::dsf::raw::{RawMoved, RawNeed};
+use crate::dsf::raw::{RawMoved, RawNeed, RawTarget};
 use crate::dsf::state::{Moved, Need};
 use crate::model::ReleaseKey;
 use std::collections::HashMap;
@@ -37,26 +37,47 @@ impl Resolver<'_, '_, '_, '_> {
         for (at, raw) in needs.into_iter().enumerate() {
             for need in raw {
                 let path = need.path;
-                let Some(&target) = index.get(&need.release.value) else {
-                    let message = format!("no release `{}` in the files", need.shown);
-                    let hint = self.similar_release(&need.release.value, &known);
-                    let problem = Problem::new(Code::UnknownRelease, path, message, need.release.span);
-                    self.report.problem(problem.maybe_hint(hint));
-                    continue;
+                let span = need.target.span;
+                let targets: Vec<usize> = match &need.target.value {
+                    RawTarget::Release(key) => {
+                        let Some(&target) = index.get(key) else {
+                            let message = format!("no release `{}` in the files", need.shown);
+                            let hint = self.similar_release(key, &known);
+                            let problem = Problem::new(Code::UnknownRelease, path, message, span);
+                            self.report.problem(problem.maybe_hint(hint));
+                            continue;
+                        };
+                        if releases[at].release.enabled && !releases[target].release.enabled {
+                            let message = format!("`{}` is disabled", need.shown);
+                            let problem = Problem::new(Code::DisabledRelease, path, message, span);
+                            self.report.problem(problem.hint(format!("see `{}`", releases[target].path)));
+                        }
+                        vec![target]
+                    }
+                    RawTarget::Labels(selector) => {
+                        let fits = |other: &usize| {
+                            let draft = &releases[*other];
+                            *other != at
+                                && draft.named
+                                && draft.release.enabled
+                                && selector.matches(&draft.release.labels)
+                        };
+                        let targets: Vec<usize> = (0..releases.len()).filter(fits).collect();
+                        if targets.is_empty() {
+                            let message = format!("no other enabled release has the labels `{}`", need.shown);
+                            self.problem(Code::UnknownRelease, path, message, span);
+                        }
+                        targets
+                    }
                 };
-                if releases[at].release.enabled && !releases[target].release.enabled {
-                    let message = format!("`{}` is disabled", need.shown);
-                    let problem = Problem::new(Code::DisabledRelease, path, message, need.release.span);
-                    self.report.problem(problem.hint(format!("see `{}`", releases[target].path)));
+                let origin = self.report.sources.location(span);
+                for target in targets {
+                    edges[at].push(target);
+                    spans.entry((at, target)).or_insert(span);
+                    let release = releases[target].release.key.clone();
+                    let origin = origin.clone();
+                    releases[at].release.needs.push(Need { release, when: need.when, origin });
                 }
-                edges[at].push(target);
-                spans.entry((at, target)).or_insert(need.release.span);
-                let origin = self.report.sources.location(need.release.span);
-                releases[at].release.needs.push(Need {
-                    release: need.release.value,
-                    when: need.when,
-                    origin,
-                });
             }
         }
         for circle in circles(&edges) {

@@ -103,6 +103,14 @@ impl fmt::Display for Reason {
                 "{object}: this goes with it, as `force` and `allowDataLoss` say: {}",
                 loss::list(lost)
             ),
+            Reason::DefinitionNarrows { object, changes, lost, app } => {
+                let verb = if app.is_some() { "would take" } else { "takes" };
+                let from = match lost {
+                    Ok(lost) => loss::list(lost),
+                    Err(why) => format!("objects that cannot be counted ({why})"),
+                };
+                write!(f, "{object}: its new form {verb} something from {from}: {}", list(changes))
+            }
             Reason::ClaimsGrow { object, claims } => {
                 write!(f, "{object}: its claims are grown first: {}", claims.join(", "))
             }
