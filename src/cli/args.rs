@@ -50,6 +50,18 @@ pub enum Verb {
     ///
     /// Example: statectl status shop.toml -o json
     Status(StatusArgs),
+    /// Tell everything that is wrong with desired-state files. Needs no cluster.
+    ///
+    /// Also looks at the charts and values files on this machine. Every environment of the files is looked at.
+    ///
+    /// Example: statectl validate shop.toml --skip-charts -o json
+    Validate(ValidateArgs),
+    /// Show what the files say together, and where each key was given. Needs no cluster.
+    ///
+    /// Values of the environment are shown as they are written, and what looks like a secret is hidden.
+    ///
+    /// Example: statectl config shop.toml --environment staging
+    Config(ConfigArgs),
     /// Render a chart as `helm template` does. Needs no cluster.
     ///
     /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2
@@ -88,6 +100,28 @@ pub struct FileArgs {
     /// A file of environment variables for `${NAME}` in the desired-state files.
     #[arg(short = 'e', long = "env-file", value_name = "FILE", action = ArgAction::Append)]
     pub env_files: Vec<PathBuf>,
+    /// A list of desired-state files, as in Helmsman; they come before the others.
+    #[arg(long, value_name = "FILE", action = ArgAction::Append)]
+    pub spec: Vec<PathBuf>,
+    /// The environment of the files that is laid over them (see `environments`).
+    #[arg(long, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// A key of one app, over what every file says: `web.version=1.2.3`, `web.values.image.tag=x`.
+    #[arg(long, value_name = "APP.KEY=VALUE", action = ArgAction::Append)]
+    pub set_app: Vec<String>,
+    /// Read files as leniently as Helmsman: unknown and repeated keys are warnings, variables in the values of
+    /// variables are replaced.
+    #[arg(long)]
+    pub helmsman_compat: bool,
+    /// Paths in the files may lead out of their git repository, or out of their folder where there is none.
+    #[arg(long)]
+    pub allow_outside_paths: bool,
+    /// Leave `$NAME` and `$$` as they are written.
+    #[arg(long)]
+    pub no_env_subst: bool,
+    /// Replace variables of the environment in values files too.
+    #[arg(long)]
+    pub subst_env_values: bool,
 }
 
 /// Which cluster.
@@ -283,6 +317,31 @@ pub struct StatusArgs {
     /// Selection.
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `validate`.
+#[derive(Args, Debug)]
+pub struct ValidateArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Do not look for charts and values files.
+    #[arg(long)]
+    pub skip_charts: bool,
+}
+
+/// Arguments of `config`.
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -114,6 +114,16 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             Ok((command::status::run(&session, console, &outputs).await?, false))
         }
+        Verb::Validate(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let files = lists::files(args.files)?;
+            Ok((command::validate::run(&files, &environment(), &outputs, args.skip_charts)?, false))
+        }
+        Verb::Config(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let files = lists::files(args.files)?;
+            Ok((command::config::run(&files, &environment(), &outputs)?, false))
+        }
         Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
     }
 }

@@ -59,11 +59,21 @@ pub(super) mod lists {
     /// The files; there must be one.
     pub(in crate::cli) fn files(args: FileArgs) -> Result<Files, Failure> {
         let states: Vec<_> = args.files.into_iter().chain(args.more_files).collect();
-        if states.is_empty() {
+        if states.is_empty() && args.spec.is_empty() {
             let failure = Failure::new(FailureClass::Usage, "no desired-state file is given");
             return Err(failure.hint("name one: `statectl plan FILE`"));
         }
-        Ok(Files { states, env_files: args.env_files })
+        Ok(Files {
+            states,
+            env_files: args.env_files,
+            specs: args.spec,
+            environment: args.environment,
+            set_app: args.set_app,
+            helmsman_compat: args.helmsman_compat,
+            allow_outside_paths: args.allow_outside_paths,
+            no_env_subst: args.no_env_subst,
+            subst_env_values: args.subst_env_values,
+        })
     }
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {

@@ -39,7 +39,8 @@ impl ChartCache {
         Ok(chart)
     }
 
-    fn load(&mut self, path: &Path) -> Result<Arc<Chart>, String> {
+    /// Returns the chart at a path, or why it cannot be loaded.
+    pub(super) fn load(&mut self, path: &Path) -> Result<Arc<Chart>, String> {
         let load = || match fetch::dir::load(path) {
             Ok(chart) => Ok(Arc::new(chart)),
             Err(error) => {

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::cluster::Cluster;
+use super::given::{ValueContext, error_text, user_values};
 use crate::chart::Chart;
 use crate::chart::coalesce::Merger;
 use crate::chart::reuse::{LastValues, reuse_values};
 use crate::cluster::{ApiError, ListOptions};
-use crate::dsf::state::{Release, Values};
+use crate::dsf::state::Release;
 use crate::failure;
 use crate::history::{self, History, Status};
-use crate::host::{clock, files, random};
+use crate::host::{clock, random};
 use crate::manifest::{self, Document, SplitRule};
 use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::plan::{self, Place, Reason};
@@ -22,7 +23,7 @@ use crate::render::lookup::{LookupKey, Lookups};
 use crate::render::{self, ReleaseInfo, RenderedHook, RenderedRelease, Request};
 use crate::value::json::{Numbers, from_slice};
 use crate::value::{Map, Value};
-use crate::values::{self, ReuseValues, Sources};
+use crate::values::ReuseValues;
 
 /// How often a chart is rendered again because its `lookup`s asked for something new. Charts that look up what
 /// other lookups told need two or three rounds.
@@ -35,6 +36,7 @@ pub(super) struct Job {
     pub(super) release: Release,
     pub(super) chart: Result<Arc<Chart>, Reason>,
     pub(super) past: Past,
+    pub(super) context: Arc<ValueContext>,
 }
 
 /// What a chart may know of earlier revisions.
@@ -196,6 +198,8 @@ struct Attempt {
     job: Job,
     lookups: Lookups,
     seed: [u8; 32],
+    /// The values that the file gives: read once, however often the chart is rendered.
+    given: Option<Result<Map, String>>,
 }
 
 enum Tried {
@@ -206,7 +210,7 @@ enum Tried {
 impl Attempt {
     fn new(job: Job) -> Self {
         // The same random numbers in each round: only the answers may differ.
-        Self { job, lookups: Lookups::live(), seed: random::bytes() }
+        Self { job, lookups: Lookups::live(), seed: random::bytes(), given: None }
     }
 
     /// Fetches what the last round asked for.
@@ -237,8 +241,10 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
         Ok(chart) => Arc::clone(chart),
         Err(reason) => return Tried::Done(key, Box::new(Err(reason.clone()))),
     };
-    let given = user_values(&release.values)
-        .and_then(|config| with_last_values(release.reuse_values, chart, &attempt.job.past, config));
+    let context = &attempt.job.context;
+    let given = attempt.given.get_or_insert_with(|| user_values(&release.values, context)).clone();
+    let given =
+        given.and_then(|config| with_last_values(release.reuse_values, chart, &attempt.job.past, config));
     let (chart, config) = match given {
         Ok(given) => given,
         Err(message) => return Tried::Done(key, Box::new(Err(Reason::NotRendered { message }))),
@@ -291,28 +297,6 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
     Tried::Done(key, Box::new(rendered))
 }
 
-/// Merges the values of a release as the file orders them: files, inline, `set`, `setString`, `setFile`.
-fn user_values(values: &Values) -> Result<Map, String> {
-    let mut sources = Sources { inline: values.inline.clone(), ..Sources::default() };
-    for path in &values.files {
-        let content = files::read(path).map_err(|error| error_text(&error))?;
-        sources.files.push((path.display().to_string(), content));
-    }
-    let entry = |path: &str, text: &str| format!("{path}={}", text.replace('\\', "\\\\").replace(',', "\\,"));
-    sources.set = values.set.iter().map(|set| entry(&set.path, &set.text)).collect();
-    sources.set_string = values.set_string.iter().map(|set| entry(&set.path, &set.text)).collect();
-    sources.set_file =
-        values.set_file.iter().map(|set| entry(&set.path, &set.file.display().to_string())).collect();
-    let mut read = |path: &str| files::read(path.as_ref()).map_err(|error| error_text(&error));
-    let flags = &values.flags;
-    sources.set_json.extend_from_slice(&flags.set_json);
-    sources.set.extend_from_slice(&flags.set);
-    sources.set_string.extend_from_slice(&flags.set_string);
-    sources.set_file.extend_from_slice(&flags.set_file);
-    sources.set_literal.extend_from_slice(&flags.set_literal);
-    values::merge(&sources, &mut read).map_err(|error| error_text(&error))
-}
-
 /// Returns the chart and the values to render with, after what the last revision was given had its say.
 fn with_last_values(
     mode: ReuseValues,
@@ -328,12 +312,6 @@ fn with_last_values(
     let values = reuse_values(mode, &mut own, last, &config, &mut Merger::default())
         .map_err(|error| error_text(&error))?;
     Ok((Arc::new(own), values))
-}
-
-pub(super) fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
-    let text = error.to_string();
-    let causes = failure::chain(&text, error.source());
-    std::iter::once(text).chain(causes).collect::<Vec<_>>().join(": ")
 }
 
 fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {

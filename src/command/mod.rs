@@ -4,10 +4,13 @@ pub mod apply;
 mod arrivals;
 mod charts;
 mod cluster;
+pub mod config;
 mod content;
 pub mod diff;
 pub mod drift;
 mod errors;
+mod given;
+mod load;
 mod moves;
 mod observer;
 mod output;
@@ -18,9 +21,11 @@ mod select;
 pub mod status;
 pub mod template;
 pub mod test;
+pub mod validate;
 
+pub use load::Files;
 pub use output::{Format, Outputs};
-pub use prepare::{Files, Session};
+pub use prepare::Session;
 pub use select::Selection;
 
 use crate::ui::Style;

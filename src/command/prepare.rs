@@ -1,33 +1,25 @@
 //! From the command line to a plan: load, connect, read, render, observe, decide. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::arrivals::Arrivals;
 use super::charts::ChartCache;
 use super::cluster::Cluster;
 use super::content::{self, Rendered};
+use super::given::ValueContext;
+use super::load::{self, Files, Look};
 use super::moves;
 use super::observer::{Kept, Observer, recorded_objects, remnants};
 use super::select::Selection;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Moved, Release};
-use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{Signal, Stop};
-use crate::host::{clock, env, files, random};
+use crate::host::{clock, random};
 use crate::model::ReleaseKey;
 use crate::observe::{self, Histories, NamespaceMarks, Scalers, Verify};
 use crate::plan::{self, ObservedObject, Operation, Plan, PlanInput, Reason, ServerAnswer, Stray, Wanted};
-
-/// The files of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    /// Desired-state files, later ones over earlier ones.
-    pub states: Vec<PathBuf>,
-    /// Files of environment variables; they win over the environment, as in Helmsman.
-    pub env_files: Vec<PathBuf>,
-}
 
 /// What a verb was asked to work on.
 pub struct Session {
@@ -53,6 +45,8 @@ pub struct Session {
 pub(super) struct Loaded {
     pub(super) state: DesiredState,
     pub(super) notes: Vec<String>,
+    /// What the values of releases are read with.
+    pub(super) values: Arc<ValueContext>,
     /// The selected releases.
     pub(super) selected: BTreeSet<ReleaseKey>,
 }
@@ -60,25 +54,16 @@ pub(super) struct Loaded {
 impl Session {
     /// Reads the files.
     pub(super) fn load(&self) -> Result<Loaded, Failure> {
-        let mut environment = self.environment.clone();
-        for path in &self.files.env_files {
-            let text = files::read_text(path)
-                .map_err(|error| Failure::of("the environment file cannot be read", &error).usage())?;
-            let variables = env::parse_env_file(&text)
-                .map_err(|why| Failure::new(FailureClass::Usage, format!("{}: {why}", path.display())))?;
-            environment.extend(variables);
-        }
-        let mut sources = Vec::new();
-        for path in &self.files.states {
-            let bytes = files::read(path).map_err(|error| unreadable_state(path, &error))?;
-            let dir = path.parent().map(PathBuf::from).unwrap_or_default();
-            sources.push(dsf::Source { name: path.display().to_string(), bytes, dir });
-        }
-        let loaded = dsf::load(&sources, &environment, &HostFiles, &dsf::Options::default())
-            .map_err(|problems| Failure::block(FailureClass::Usage, problems_text(&problems)))?;
+        let read = self.files.read(&self.environment, Look::default())?;
+        let loaded = read.loaded.map_err(|problems| load::refused(&problems))?;
         let selected = self.selection.choose(&loaded.state.releases)?;
-        let notes = loaded.notes.iter().map(ToString::to_string).collect();
-        Ok(Loaded { state: loaded.state, notes, selected })
+        let notes = loaded.notes.iter().map(ToString::to_string);
+        let notes = notes.chain(read.notes).collect();
+        let values = ValueContext {
+            environment: self.files.subst_env_values.then_some(read.environment),
+            recursive: self.files.helmsman_compat,
+        };
+        Ok(Loaded { state: loaded.state, notes, values: Arc::new(values), selected })
     }
 
     /// Connects to the cluster that the command line or the file names, and makes sure that it is the expected
@@ -173,7 +158,7 @@ impl Session {
 
         let mut rendered = match operation {
             Operation::Destroy => BTreeMap::new(),
-            Operation::Reconcile => self.render_all(&releases, &state.context, cluster, &histories).await,
+            Operation::Reconcile => self.render_all(&releases, loaded, cluster, &histories).await,
         };
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removal_withheld(state, operation, incomplete, self.allow_prune);
@@ -220,10 +205,11 @@ impl Session {
     async fn render_all(
         &self,
         releases: &[&Release],
-        context: &str,
+        loaded: &Loaded,
         cluster: &Cluster,
         histories: &Histories,
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
+        let context = &loaded.state.context;
         let enabled = releases.iter().filter(|release| release.enabled);
         let mut cache = ChartCache::default();
         let jobs: Vec<content::Job> = enabled
@@ -234,6 +220,7 @@ impl Session {
                     .get(&release.key)
                     .map(|history| content::Past::of(history, context))
                     .unwrap_or_default(),
+                context: Arc::clone(&loaded.values),
             })
             .collect();
         content::render_all(cluster, jobs).await
@@ -396,11 +383,6 @@ fn check_expected(
     }
 }
 
-/// Returns the failure for a desired-state file that cannot be read.
-pub(super) fn unreadable_state(path: &std::path::Path, error: &files::FileError) -> Failure {
-    Failure::of(format!("{}: the desired-state file cannot be read", path.display()), error).usage()
-}
-
 fn connect_failure(error: ConnectError) -> Failure {
     let hint = error.hint();
     Failure::of(error.to_string(), &error).hint(hint)
@@ -412,23 +394,5 @@ pub(super) fn api_failure(message: impl Into<String>, error: &ApiError) -> Failu
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,
-    }
-}
-
-fn problems_text(problems: &Problems) -> String {
-    problems.to_string().trim_end().to_owned()
-}
-
-/// The real file tree.
-struct HostFiles;
-
-impl dsf::Files for HostFiles {
-    fn kind(&self, path: &std::path::Path) -> dsf::PathKind {
-        match files::kind(path) {
-            files::PathKind::File => dsf::PathKind::File,
-            files::PathKind::Folder => dsf::PathKind::Folder,
-            files::PathKind::Missing => dsf::PathKind::Missing,
-            files::PathKind::Unreadable(why) => dsf::PathKind::Unreadable(why),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::prepare::{self, Files};
+use super::load::{self, Files};
 use super::{Selection, Session};
 use crate::cluster::ConnectOptions;
 use crate::failure::{Failure, FailureClass};
@@ -13,6 +13,12 @@ use crate::report::saved_plan::{self, Asked, SavedFile, SavedPlan};
 /// Writes a plan to a file, in one step; only its owner may read it.
 pub(super) fn save(session: &Session, plan: &Plan, operation: Operation, path: &Path) -> Result<(), Failure> {
     let mut asked = asked(session, operation);
+    if !session.files.set_app.is_empty() {
+        let failure = Failure::new(FailureClass::Usage, "a plan made with `--set-app` cannot be saved");
+        return Err(failure.hint(
+            "its values would stand in the file: write them into a file that is laid over the others",
+        ));
+    }
     for file in &session.files.states {
         if file.as_os_str() == "-" {
             let failure =
@@ -27,7 +33,7 @@ pub(super) fn save(session: &Session, plan: &Plan, operation: Operation, path: &
 }
 
 fn saved_file(path: &Path) -> Result<SavedFile, Failure> {
-    let bytes = files::read(path).map_err(|error| prepare::unreadable_state(path, &error))?;
+    let bytes = files::read(path).map_err(|error| load::unreadable_state(path, &error))?;
     Ok(SavedFile::of(path.display().to_string(), &bytes))
 }
 
@@ -37,6 +43,12 @@ fn asked(session: &Session, operation: Operation) -> Asked {
         destroy: operation == Operation::Destroy,
         files: Vec::new(),
         env_files: session.files.env_files.iter().map(|path| path.display().to_string()).collect(),
+        specs: session.files.specs.iter().map(|path| path.display().to_string()).collect(),
+        environment: session.files.environment.clone(),
+        helmsman_compat: session.files.helmsman_compat,
+        allow_outside_paths: session.files.allow_outside_paths,
+        no_env_subst: session.files.no_env_subst,
+        subst_env_values: session.files.subst_env_values,
         kube_context: session.connect.context.clone(),
         targets: selection.targets.clone(),
         exclude_targets: selection.exclude_targets.clone(),
@@ -80,13 +92,13 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
     })?;
     let asks_more = !session.selection.is_everything()
         || session.selection.with_needs
-        || !session.files.env_files.is_empty()
+        || Files { states: Vec::new(), ..session.files.clone() } != Files::default()
         || session.allow_prune
         || session.really_new;
     if asks_more {
         let failure = Failure::new(FailureClass::Usage, "a saved plan is carried out as it is");
         return Err(
-            failure.hint("selections, `-e`, `--allow-prune` and `--really-new` belong to `plan --out`")
+            failure.hint("selections, `-e`, `--allow-prune` and `--really-new` belong to `plan --out`, as does all that says how files are read")
         );
     }
     let asked = &saved.asked;
@@ -101,6 +113,13 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
         files: Files {
             states: asked.files.iter().map(|file| PathBuf::from(&file.path)).collect(),
             env_files: asked.env_files.iter().map(PathBuf::from).collect(),
+            specs: asked.specs.iter().map(PathBuf::from).collect(),
+            environment: asked.environment.clone(),
+            set_app: Vec::new(),
+            helmsman_compat: asked.helmsman_compat,
+            allow_outside_paths: asked.allow_outside_paths,
+            no_env_subst: asked.no_env_subst,
+            subst_env_values: asked.subst_env_values,
         },
         connect: ConnectOptions {
             kubeconfig: session.connect.kubeconfig.clone(),

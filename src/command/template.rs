@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Ending;
-use super::content::error_text;
+use super::given::error_text;
 use crate::failure::{Failure, FailureClass};
 use crate::fetch;
 use crate::host::{clock, files, random};

@@ -3,7 +3,6 @@
 //! Looks at one value at a time: what must fit together is checked in [`super::resolve`].
 
 use super::fields::{Context, Fields, choice, text, wrong_type};
-use super::keys;
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
 use super::raw::{
@@ -15,6 +14,7 @@ use super::state::{
     OnRemove, Patience, Recover, Sequencing,
 };
 use super::tree::{Kind, Node, Table, Text, join, table_to_map};
+use super::{checked, hooks, keys, limits};
 use crate::model::{ReleaseKey, Selector};
 use std::collections::HashMap;
 
@@ -39,7 +39,12 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     let metadata = file.text_map("metadata", false, cx);
     let settings = file.table("settings", cx).map(|(table, path)| settings(&Fields::new(table, path), cx));
     let namespaces = namespaces(&file, cx);
-    let repositories = file.text_map("helmRepos", false, cx);
+    let mut repositories = file.text_map("helmRepos", false, cx);
+    let preconfigured = file.texts("preconfiguredHelmRepos", cx);
+    repositories.extend(checked::repositories(&file, cx));
+    checked::certificates(&file, cx);
+    checked::vars(&file, cx);
+    file.table("environments", cx);
     // Defaults and templates are read on their own first, so that what is wrong there is named there.
     let defaults = app_table(&file, "defaults", cx);
     if let Some(table) = &defaults {
@@ -50,7 +55,7 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     let apps = apps(&file, &defaults.unwrap_or_default(), &templates, cx);
     let moved = moved(&file, cx);
     let settings = settings.unwrap_or_default();
-    RawFile { context, metadata, settings, namespaces, repositories, apps, moved }
+    RawFile { context, metadata, settings, namespaces, repositories, preconfigured, apps, moved }
 }
 
 fn moved(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawMoved> {
@@ -137,6 +142,7 @@ fn apps(
                 for template in extends(&Fields::new(keys, path.as_str()), cx) {
                     match templates.get(&template.value.value) {
                         Some(keys) => layer_app(&mut layered, keys.clone()),
+                        None if !cx.whole => {}
                         None => unknown_template(&template, &path, templates, cx),
                     }
                 }
@@ -188,6 +194,16 @@ fn unknown_template(
 fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
     let expect = fields.table("expectCluster", cx).map(|(table, path)| Fields::new(table, path));
     let expected = |key, cx: &mut Context<'_, '_>| expect.as_ref().and_then(|fields| fields.text(key, cx));
+    checked::windows(fields, cx);
+    for key in ["slackWebhook", "msTeamsWebhook"] {
+        checked::webhook(fields, key, cx);
+    }
+    for key in ["clusterURI", "bearerTokenPath", "eyamlPrivateKeyPath", "eyamlPublicKeyPath"] {
+        fields.text(key, cx);
+    }
+    for key in ["bearerToken", "eyamlEnabled", "skipPendingApps"] {
+        fields.boolean(key, cx);
+    }
     RawSettings {
         kube_context: fields.text("kubeContext", cx),
         expect_server: expected("server", cx),
@@ -220,6 +236,8 @@ fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
         reverse_delete: fields.boolean("reverseDelete", cx),
         global_max_history: fields.integer("globalMaxHistory", cx),
         storage_backend: fields.text("storageBackend", cx),
+        labels_authoritative: fields.boolean("namespaceLabelsAuthoritative", cx),
+        hooks: hooks::hooks(fields, "globalHooks", cx),
     }
 }
 
@@ -269,6 +287,8 @@ fn namespace(node: &Node, path: &str, cx: &mut Context<'_, '_>) -> RawNamespace 
                 protected: fields.boolean("protected", cx),
                 labels: fields.text_map("labels", false, cx),
                 annotations: fields.text_map("annotations", false, cx),
+                limits: limits::limits(&fields, cx),
+                quotas: limits::quotas(&fields, cx),
             }
         }
         Kind::Null => RawNamespace::default(),
@@ -284,6 +304,8 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
     let origins = keys::keys_of(keys::Section::App)
         .filter_map(|key| fields.get(key.name).map(|(entry, _)| (key.name, entry.key_span)))
         .collect();
+    fields.text("postRenderer", cx);
+    fields.integer("maxFailures", cx);
     RawApp {
         origins,
         name: fields.text("name", cx),
@@ -296,6 +318,11 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         labels: fields.text_map("labels", false, cx),
         values_file: fields.text("valuesFile", cx),
         values_files: fields.texts("valuesFiles", cx),
+        secrets_files: fields
+            .text("secretsFile", cx)
+            .into_iter()
+            .chain(fields.texts("secretsFiles", cx))
+            .collect(),
         values: values(fields, cx),
         set: fields.text_map("set", true, cx),
         set_string: fields.text_map("setString", true, cx),
@@ -331,6 +358,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         ),
         create_only: create_only(fields, cx),
         helm_flags: fields.texts("helmFlags", cx),
+        hooks: hooks::hooks(fields, "hooks", cx),
         field_conflicts: field_conflicts(fields, cx),
         ignore: ignore(fields, cx),
         restart_on_config: fields.boolean("restartOnConfig", cx),

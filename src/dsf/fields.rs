@@ -15,6 +15,8 @@ pub(super) struct Context<'a, 'b> {
     pub(super) report: &'a mut Report<'b>,
     /// What each file is written in, by its number.
     pub(super) syntax: &'a dyn Fn(Span) -> Syntax,
+    /// Whether the tree is that of all files: a single one may rely on what stands in another.
+    pub(super) whole: bool,
 }
 
 /// The entries of one table.
@@ -170,6 +172,7 @@ fn text_map(
                 value: format!("{}.{}", prefix.value, entry.key.value),
                 written: (prefix.written.is_some() || entry.key.written.is_some())
                     .then(|| format!("{}.{}", prefix.shown(), entry.key.shown())),
+                private: prefix.private || entry.key.private,
             },
         };
         match &entry.value.kind {
@@ -182,7 +185,7 @@ fn text_map(
                 cx.report.problem(problem.maybe_hint(hint));
             }
             _ => {
-                if let Some(value) = any_scalar(&entry.value, &path, cx) {
+                if let Some(value) = scalar_text(&entry.value, &path, cx) {
                     out.push((At { value: key, span: entry.key_span }, value));
                 }
             }
@@ -198,14 +201,14 @@ pub(super) fn text(node: &Node, path: &str, cx: &mut Context<'_, '_>) -> Given<T
         Kind::Bool(_) | Kind::Int(_) | Kind::Uint(_) | Kind::Float(_)
             if (cx.syntax)(node.span) == Syntax::Yaml =>
         {
-            any_scalar(node, path, cx)
+            scalar_text(node, path, cx)
         }
         _ => wrong_type(node, path, "text", cx),
     }
 }
 
 /// Any scalar as text, as `sigs.k8s.io/yaml` converts it for Helmsman; `null` is the empty text.
-fn any_scalar(node: &Node, path: &str, cx: &mut Context<'_, '_>) -> Given<Text> {
+pub(super) fn scalar_text(node: &Node, path: &str, cx: &mut Context<'_, '_>) -> Given<Text> {
     let value = match &node.kind {
         Kind::Str(text) => return Some(At { value: text.clone(), span: node.span }),
         Kind::Null => String::new(),
@@ -248,7 +251,9 @@ pub(super) fn choice<T: Copy>(
 pub(super) fn wrong_type<T>(node: &Node, path: &str, wanted: &str, cx: &mut Context<'_, '_>) -> Option<T> {
     let message = format!("expected {wanted}, found {}", node.type_name());
     let hint = match &node.kind {
-        Kind::Str(text) if text.written.is_some() => Some("the text comes from the environment".to_owned()),
+        Kind::Str(text) if text.written.is_some() => {
+            Some("the text comes from a variable, and is never read as YAML or TOML".to_owned())
+        }
         Kind::Str(text) if matches!(text.value.as_str(), "true" | "false") && wanted.starts_with("true") => {
             Some("write it without quotes".to_owned())
         }

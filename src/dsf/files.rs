@@ -20,6 +20,40 @@ pub enum PathKind {
 pub trait Files {
     /// Returns what a path leads to, links followed.
     fn kind(&self, path: &Path) -> PathKind;
+
+    /// Returns the content of a file, for `imports` and spec files.
+    ///
+    /// # Errors
+    /// Why it cannot be read, without its path.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let _ = path;
+        Err("files cannot be read here".to_owned())
+    }
+
+    /// Returns the names in a folder, for `imports` with `*`.
+    ///
+    /// # Errors
+    /// Why it cannot be listed, without its path.
+    fn names(&self, folder: &Path) -> Result<Vec<String>, String> {
+        let _ = folder;
+        Err("folders cannot be listed here".to_owned())
+    }
+
+    /// Returns the path with every link followed; what does not exist is taken as it is spelled. Nothing where
+    /// only the spelling is known.
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        let _ = path;
+        None
+    }
+}
+
+/// Tells whether a path stays in one of the folders that paths may not leave.
+pub(super) fn is_allowed(files: &dyn Files, roots: Option<&[PathBuf]>, path: &Path) -> bool {
+    let Some(roots) = roots else { return true };
+    roots.iter().any(|root| match (files.real(root), files.real(path)) {
+        (Some(root), Some(path)) => path.starts_with(root),
+        _ => is_inside(root, path),
+    })
 }
 
 /// Joins a path to the folder of the file that names it, without `.` parts. `..` stays: a folder before it
@@ -31,7 +65,7 @@ pub(super) fn join(dir: &Path, path: &str) -> PathBuf {
 }
 
 /// Tells whether a path is inside a folder by its spelling alone: `..` takes away the part before it.
-pub(super) fn is_inside(root: &Path, path: &Path) -> bool {
+fn is_inside(root: &Path, path: &Path) -> bool {
     match (flatten(root), flatten(path)) {
         // Everything starts with an empty path, also an absolute one.
         (Some(root), Some(path)) => root.has_root() == path.has_root() && path.starts_with(&root),

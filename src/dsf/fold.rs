@@ -2,6 +2,7 @@
 //!
 //! Afterwards every key is spelled as in the table and stands once. Types of values are none of its business.
 
+use super::config::looks_secret;
 use super::keys::{self, Key, Section, Shape, Status};
 use super::notes::NoteCode;
 use super::problems::{Code, Problem};
@@ -14,12 +15,14 @@ use crate::text::Span;
 /// With `lenient`, unknown and duplicate keys are notes, as in Helmsman: unknown ones are left out, of
 /// duplicates the last one counts.
 pub(super) fn fold(table: &mut Table, lenient: bool, report: &mut Report<'_>) {
-    Fold { lenient, report }.section(table, Section::File, "");
+    Fold { lenient, report, told: false }.section(table, Section::File, "");
 }
 
 struct Fold<'a, 'b> {
     lenient: bool,
     report: &'a mut Report<'b>,
+    /// Whether the table is below a key that is not supported, which is told once.
+    told: bool,
 }
 
 impl Fold<'_, '_> {
@@ -46,11 +49,17 @@ impl Fold<'_, '_> {
                 self.report.note(NoteCode::NoEffect, &shown, why.to_owned(), entry.key_span);
                 return false;
             }
-            Status::NotYet | Status::Rejected(_) if asks_for_nothing(&entry.value, key) => return false,
+            Status::NotYet | Status::Rejected(_) if !self.told && asks_for_nothing(&entry.value, key) => {
+                return false;
+            }
+            Status::NotYet if self.told => {}
             Status::NotYet => {
                 let message = format!("not supported yet: `{}`", key.name);
-                let problem = Problem::new(Code::NotSupportedYet, shown, message, entry.key_span);
+                let problem = Problem::new(Code::NotSupportedYet, shown.as_str(), message, entry.key_span);
                 self.report.problem(problem.conceal(key.secret));
+                self.told = true;
+                self.below(&mut entry.value, key.shape, &shown);
+                self.told = false;
                 return true;
             }
             Status::Rejected(why) => {
@@ -114,11 +123,16 @@ impl Fold<'_, '_> {
             self.report.note(NoteCode::UnknownKey, shown, message, entry.key_span);
             return;
         }
-        let names = keys::keys_of(section).filter(|key| !matches!(key.status, Status::Rejected(_)));
-        let hint = self.report.did_you_mean(&entry.key.value, names.map(|key| key.name));
+        let names = keys::taken_by(section).filter(|key| !matches!(key.status, Status::Rejected(_)));
+        let hint = unquoted(&entry.key.value, section);
+        let hint = hint.or_else(|| self.report.did_you_mean(&entry.key.value, names.map(|key| key.name)));
         let hint = hint.or_else(|| elsewhere(&entry.key.value, section, path));
-        self.report
-            .problem(Problem::new(Code::UnknownKey, shown, "unknown key", entry.key_span).maybe_hint(hint));
+        // A misspelt key may hold a secret all the same.
+        let near_secrets =
+            matches!(section, Section::Settings | Section::RepositoryForm | Section::Certificates);
+        let conceal = near_secrets || looks_secret(&entry.key.value);
+        let problem = Problem::new(Code::UnknownKey, shown, "unknown key", entry.key_span);
+        self.report.problem(problem.maybe_hint(hint).conceal(conceal));
     }
 
     /// Leaves the last of equal keys in the place of the first.
@@ -158,6 +172,12 @@ fn asks_for_nothing(node: &Node, key: &Key) -> bool {
     }
 }
 
+/// What a key is that lacks its quotes.
+fn unquoted(name: &str, here: Section) -> Option<String> {
+    let is_unquoted = here == Section::Quotas && matches!(name, "limits" | "requests");
+    is_unquoted.then(|| "write the key in quotes: \"limits.cpu\", \"requests.memory\"".to_owned())
+}
+
 /// Where a key that is unknown here would be known.
 fn elsewhere(name: &str, here: Section, path: &str) -> Option<String> {
     // Helmfile and Argo CD call it so.
@@ -165,7 +185,6 @@ fn elsewhere(name: &str, here: Section, path: &str) -> Option<String> {
         ("dependsOn", "needs"),
         ("depends_on", "needs"),
         ("installed", "enabled"),
-        ("releases", "apps"),
         ("repositories", "helmRepos"),
         ("atomic", "onFailure"),
         ("releaseName", "name"),

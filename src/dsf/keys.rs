@@ -4,7 +4,8 @@
 //! changes its status in one place. A key that is not in the table is unknown.
 
 use Section::{
-    App, Awaited, Conflict, ExpectCluster, File, Ignore, Moved, Namespace, Need, Object, Ready, Settings,
+    App, Awaited, Certificates, Conflict, CustomQuota, Environment, ExpectCluster, File, Hook, Hooks, Ignore,
+    Limit, LimitValues, Moved, Namespace, Need, Object, Quotas, Ready, RepositoryForm, Settings, Window,
 };
 use Shape::{Anything, Leaf, ListOf, Table, TableOf};
 use Status::{NoEffect, NotYet, Rejected, Supported};
@@ -18,10 +19,26 @@ pub enum Section {
     Settings,
     /// `settings.expectCluster`.
     ExpectCluster,
+    /// An entry of `settings.windows`.
+    Window,
+    /// `environments.NAME`; it takes the keys of the file as well.
+    Environment,
+    /// `repositories.NAME`.
+    RepositoryForm,
+    /// `certificates`.
+    Certificates,
     /// An entry of `moved`.
     Moved,
     /// `namespaces.NAME`.
     Namespace,
+    /// An entry of `namespaces.NAME.limits`.
+    Limit,
+    /// A part of such an entry.
+    LimitValues,
+    /// `namespaces.NAME.quotas`.
+    Quotas,
+    /// An entry of `namespaces.NAME.quotas.customQuotas`.
+    CustomQuota,
     /// `apps.APP`, `defaults` and `appsTemplates.NAME`.
     App,
     /// An entry of `apps.APP.needs` in its long form.
@@ -36,16 +53,28 @@ pub enum Section {
     Conflict,
     /// An entry of `apps.APP.ignore`.
     Ignore,
+    /// `apps.APP.hooks` and `settings.globalHooks`.
+    Hooks,
+    /// A hook in its long form.
+    Hook,
 }
 
 impl Section {
     /// Every section, in the order of the reference page.
-    pub const ALL: [Section; 12] = [
+    pub const ALL: [Section; 22] = [
         File,
         Settings,
         ExpectCluster,
+        Window,
+        Environment,
+        RepositoryForm,
+        Certificates,
         Moved,
         Namespace,
+        Limit,
+        LimitValues,
+        Quotas,
+        CustomQuota,
         App,
         Need,
         Awaited,
@@ -53,6 +82,8 @@ impl Section {
         Object,
         Conflict,
         Ignore,
+        Hooks,
+        Hook,
     ];
 
     /// Returns the place of the section in a file, as it is written in headings and messages.
@@ -61,8 +92,16 @@ impl Section {
             File => "the file",
             Settings => "settings",
             ExpectCluster => "settings.expectCluster",
+            Window => "settings.windows[]",
+            Environment => "environments.NAME",
+            RepositoryForm => "repositories.NAME",
+            Certificates => "certificates",
             Moved => "moved[]",
             Namespace => "namespaces.NAME",
+            Limit => "namespaces.NAME.limits[]",
+            LimitValues => "namespaces.NAME.limits[].max",
+            Quotas => "namespaces.NAME.quotas",
+            CustomQuota => "namespaces.NAME.quotas.customQuotas[]",
             App => "apps.APP",
             Need => "apps.APP.needs[]",
             Awaited => "apps.APP.waitFor[]",
@@ -70,6 +109,8 @@ impl Section {
             Object => "apps.APP.createOnly[]",
             Conflict => "apps.APP.fieldConflicts[]",
             Ignore => "apps.APP.ignore[]",
+            Hooks => "apps.APP.hooks",
+            Hook => "apps.APP.hooks.preInstall",
         }
     }
 }
@@ -129,11 +170,28 @@ pub fn keys_of(section: Section) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.section == section)
 }
 
+/// Returns the keys that a section takes: its own, and for an environment those of the file.
+pub(super) fn taken_by(section: Section) -> impl Iterator<Item = &'static Key> {
+    // A file is composed before its environment is known.
+    let of_file = |key: &&Key| key.section == File && !matches!(key.name, "imports" | "environments");
+    let more = KEYS.iter().filter(of_file).filter(move |_| section == Environment);
+    keys_of(section).chain(more)
+}
+
 /// Returns the key that `name` spells, exactly or, for Helmsman's keys, in another case.
 pub(super) fn find(section: Section, name: &str) -> Option<&'static Key> {
-    keys_of(section)
+    // In TOML Helmsman reads quotas by the names of its own fields, which nobody documented.
+    let go_names = [
+        ("CPULimits", "limits.cpu"),
+        ("CPURequests", "requests.cpu"),
+        ("MemoryLimits", "limits.memory"),
+        ("MemoryRequests", "requests.memory"),
+    ];
+    let go_name = go_names.iter().find(|(go, _)| section == Quotas && go.eq_ignore_ascii_case(name));
+    let name = go_name.map_or(name, |(_, name)| name);
+    taken_by(section)
         .find(|key| key.name == name)
-        .or_else(|| keys_of(section).find(|key| key.helmsman && key.name.eq_ignore_ascii_case(name)))
+        .or_else(|| taken_by(section).find(|key| key.helmsman && key.name.eq_ignore_ascii_case(name)))
 }
 
 /// A value form that is not supported as far as its key is.
@@ -158,8 +216,16 @@ pub(super) const BUCKET_FILE: Form = Form {
     status: Rejected("files in buckets are not read; download them before the run"),
     summary: "A file in a bucket.",
 };
-pub(super) const VARS_REFERENCE: Form =
-    Form { place: "${vars.NAME}", status: NotYet, summary: "A variable of the file's own `vars`." };
+pub(super) const REMOTE_IMPORT: Form = Form {
+    place: "imports = [\"https://…\"]",
+    status: Rejected("only files on this machine are imported; download it before the run"),
+    summary: "An imported file that is downloaded.",
+};
+pub(super) const VARS_REFERENCE: Form = Form {
+    place: "${vars.NAME}",
+    status: Supported,
+    summary: "A variable of `vars`, of whichever file or of the chosen environment.",
+};
 pub(super) const SECRET_REFERENCE: Form =
     Form { place: "ref+…", status: NotYet, summary: "A reference to a secret, resolved in memory." };
 pub(super) const SSM_REFERENCE: Form = Form {
@@ -184,6 +250,7 @@ pub const FORMS: &[Form] = &[
     CHART_URL,
     REMOTE_FILE,
     BUCKET_FILE,
+    REMOTE_IMPORT,
     VARS_REFERENCE,
     SECRET_REFERENCE,
     SSM_REFERENCE,
@@ -199,6 +266,8 @@ const DUR: &str = "seconds or a duration such as \"5m\"";
 const MAP: &str = "table of text";
 const TAB: &str = "table";
 const TABS: &str = "list of tables";
+const QUANTITY: &str = "a quantity such as \"500m\" or \"2Gi\"";
+const HOOK: &str = "a manifest, a command, or a table";
 
 /// A key of Helmsman.
 const fn helmsman(
@@ -246,18 +315,18 @@ const BASIC_AUTH: Status = Rejected(
 pub const KEYS: &[Key] = &[
     helmsman(File, "context", Leaf, Supported, STR, "default", "The owner of the releases, stored with each of them; one release has one owner."),
     helmsman(File, "metadata", Anything, Supported, MAP, "", "Free text for people."),
-    ours(File, "imports", Leaf, NotYet, STRS, "", "Files that are merged before this one."),
-    ours(File, "vars", Anything, NotYet, MAP, "", "Variables for `${vars.NAME}`."),
-    ours(File, "environments", Anything, NotYet, TAB, "", "Layers that `--environment` puts over the file."),
+    ours(File, "imports", Leaf, Supported, STRS, "", "Files that are merged before this one, in order, each once; paths are relative to this file, and `*` stands for any text between two `/`."),
+    ours(File, "vars", Anything, Supported, MAP, "", "Variables for `${vars.NAME}` in any text of the files; they cannot use each other."),
+    ours(File, "environments", TableOf(Environment), Supported, TAB, "", "Layers by name; `--environment NAME` lays one over the merged files."),
     helmsman(File, "settings", Table(Settings), Supported, TAB, "", "How a run behaves."),
     ours(File, "defaults", Table(App), Supported, TAB, "", "Keys of an app that hold where an app does not say otherwise."),
     helmsman(File, "namespaces", TableOf(Namespace), Supported, TAB, "", "The namespaces that apps may use, by name; required. An empty entry is enough."),
     helmsman(File, "apps", TableOf(App), Supported, TAB, "", "The releases; the key is the release name unless `name` says otherwise."),
     helmsman(File, "appsTemplates", TableOf(App), Supported, TAB, "", "Tables of app keys that apps take over with `extends`; also a place for YAML anchors."),
     helmsman(File, "helmRepos", Anything, NotYet, MAP, "", "Chart repositories: name and URL.").secret(),
-    ours(File, "repositories", Anything, NotYet, TAB, "", "Chart repositories that need more than a URL.").secret(),
+    ours(File, "repositories", TableOf(RepositoryForm), NotYet, TAB, "", "Chart repositories that need more than a URL.").secret(),
     helmsman(File, "preconfiguredHelmRepos", Leaf, NotYet, STRS, "", "Repositories that Helm's own configuration declares."),
-    helmsman(File, "certificates", Anything, NotYet, MAP, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
+    helmsman(File, "certificates", Table(Certificates), NotYet, TAB, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
     ours(File, "moved", ListOf(Moved), Supported, TABS, "", "Releases that got a new name or namespace: what the new one renders under the same names is taken over from the old one."),
 
     helmsman(Settings, "kubeContext", Leaf, Supported, STR, "in-cluster, else the current context", "The kubeconfig context."),
@@ -274,10 +343,10 @@ pub const KEYS: &[Key] = &[
     ours(Settings, "onFailure", Leaf, Supported, "keep or rollback", "keep", "The default of `apps.APP.onFailure`."),
     ours(Settings, "onError", Leaf, Supported, "continue or stop", "continue", "What happens to independent releases when one fails."),
     ours(Settings, "maxPrune", Leaf, Supported, "a number or a percentage", "30%", "How many releases of this context one run may remove without `--allow-prune`."),
-    ours(Settings, "windows", Leaf, NotYet, TABS, "", "Times at which scheduled runs may change something."),
+    ours(Settings, "windows", ListOf(Window), NotYet, TABS, "", "Times at which scheduled runs may change something."),
     helmsman(Settings, "reverseDelete", Leaf, Supported, BOOL, "true (Helmsman: false)", "Removes releases in reverse order of priority."),
     helmsman(Settings, "globalMaxHistory", Leaf, Supported, INT, "10", "The default of `apps.APP.maxHistory`; 0 means the default."),
-    helmsman(Settings, "globalHooks", Anything, NotYet, TAB, "", "The default of `apps.APP.hooks`."),
+    helmsman(Settings, "globalHooks", Table(Hooks), NotYet, TAB, "", "The default of `apps.APP.hooks`."),
     helmsman(Settings, "storageBackend", Leaf, Supported, "secret", "secret", "Where release records are kept."),
     helmsman(Settings, "namespaceLabelsAuthoritative", Leaf, NotYet, BOOL, "false", "Removes labels of namespaces that the file does not name."),
     helmsman(Settings, "skipIgnoredApps", Leaf, NoEffect("releases outside the selection are never listed as changes"), BOOL, "", "Hides releases outside the selection."),
@@ -309,14 +378,50 @@ pub const KEYS: &[Key] = &[
     ours(ExpectCluster, "uid", Leaf, Supported, STR, "", "The uid of the namespace `kube-system`."),
     ours(ExpectCluster, "context", Leaf, Supported, STR, "", "The kubeconfig context."),
 
+    ours(Window, "cron", Leaf, NotYet, STR, "", "When the window opens: five fields as in cron; required."),
+    ours(Window, "length", Leaf, NotYet, DUR, "", "How long it stays open; required."),
+    ours(Window, "zone", Leaf, NotYet, STR, "UTC", "The time zone of `cron`, such as Europe/Berlin."),
+
+    ours(Environment, "kubeContext", Leaf, Supported, STR, "", "Over `settings.kubeContext`."),
+    ours(Environment, "valuesFiles", Leaf, Supported, STRS, "", "Values files that every app gets behind its own."),
+
+    ours(RepositoryForm, "url", Leaf, NotYet, STR, "", "The base URL; required.").secret(),
+    ours(RepositoryForm, "usernameFrom", Leaf, NotYet, "ref+…", "", "Where the user name comes from."),
+    ours(RepositoryForm, "passwordFrom", Leaf, NotYet, "ref+…", "", "Where the password comes from."),
+    ours(RepositoryForm, "caFile", Leaf, NotYet, STR, "", "Certificates of the authorities that are trusted."),
+
+    helmsman(Certificates, "caCrt", Leaf, NotYet, STR, "", "The certificate of the authority."),
+    helmsman(Certificates, "caKey", Leaf, NotYet, STR, "", "The key of the client."),
+    helmsman(Certificates, "caClient", Leaf, NotYet, STR, "", "The certificate of the client."),
+
     ours(Moved, "from", Leaf, Supported, "NAMESPACE/NAME", "", "The release as it was called; required."),
     ours(Moved, "to", Leaf, Supported, "NAMESPACE/NAME", "", "A release of the file; required."),
 
     helmsman(Namespace, "protected", Leaf, Supported, BOOL, "false", "Allows no operation on the releases in the namespace."),
     helmsman(Namespace, "labels", Anything, Supported, MAP, "", "Labels of the namespace."),
     helmsman(Namespace, "annotations", Anything, Supported, MAP, "", "Annotations of the namespace."),
-    helmsman(Namespace, "limits", Leaf, NotYet, TABS, "", "The LimitRange `limit-range` of the namespace."),
-    helmsman(Namespace, "quotas", Anything, NotYet, TAB, "", "The ResourceQuota `resource-quota` of the namespace."),
+    helmsman(Namespace, "limits", ListOf(Limit), NotYet, TABS, "", "The LimitRange `limit-range` of the namespace."),
+    helmsman(Namespace, "quotas", Table(Quotas), NotYet, TAB, "", "The ResourceQuota `resource-quota` of the namespace."),
+
+    helmsman(Limit, "type", Leaf, NotYet, STR, "", "What the limits are for, such as Container or Pod; required."),
+    helmsman(Limit, "max", Table(LimitValues), NotYet, TAB, "", "The most that one may ask for."),
+    helmsman(Limit, "min", Table(LimitValues), NotYet, TAB, "", "The least that one must ask for."),
+    helmsman(Limit, "default", Table(LimitValues), NotYet, TAB, "", "The limits of a container that gives none."),
+    helmsman(Limit, "defaultRequest", Table(LimitValues), NotYet, TAB, "", "The requests of a container that gives none."),
+    helmsman(Limit, "maxLimitRequestRatio", Table(LimitValues), NotYet, TAB, "", "How far limits may exceed requests."),
+
+    helmsman(LimitValues, "cpu", Leaf, NotYet, QUANTITY, "", "Of CPU."),
+    helmsman(LimitValues, "memory", Leaf, NotYet, QUANTITY, "", "Of memory."),
+
+    helmsman(Quotas, "pods", Leaf, NotYet, QUANTITY, "", "Pods that have not ended."),
+    helmsman(Quotas, "limits.cpu", Leaf, NotYet, QUANTITY, "", "The sum of all CPU limits. In TOML the key needs quotes."),
+    helmsman(Quotas, "limits.memory", Leaf, NotYet, QUANTITY, "", "The sum of all memory limits."),
+    helmsman(Quotas, "requests.cpu", Leaf, NotYet, QUANTITY, "", "The sum of all CPU requests."),
+    helmsman(Quotas, "requests.memory", Leaf, NotYet, QUANTITY, "", "The sum of all memory requests."),
+    helmsman(Quotas, "customQuotas", ListOf(CustomQuota), NotYet, TABS, "", "Quotas of other resources."),
+
+    helmsman(CustomQuota, "name", Leaf, NotYet, STR, "", "The resource, such as requests.nvidia.com/gpu; required."),
+    helmsman(CustomQuota, "value", Leaf, NotYet, QUANTITY, "", "How much; required."),
 
     helmsman(App, "name", Leaf, Supported, STR, "the key of the app", "The release name."),
     helmsman(App, "namespace", Leaf, Supported, STR, "", "The namespace of the release; required."),
@@ -344,7 +449,7 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "test", Leaf, Supported, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
     helmsman(App, "maxHistory", Leaf, Supported, INT, "settings.globalMaxHistory", "Revisions that are kept; 0 means the default."),
     helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
-    helmsman(App, "hooks", Anything, NotYet, TAB, "", "Manifests and commands around an operation."),
+    helmsman(App, "hooks", Table(Hooks), NotYet, TAB, "", "Manifests and commands around an operation."),
     ours(App, "crds", Leaf, Supported, "create, upgrade or skip", "create", "What happens to the definitions in the chart's `crds` folder."),
     ours(App, "sequencing", Leaf, Supported, "none or annotations", "none", "Whether objects of the chart are applied in the order that Helm's annotations for ordered waits name (`helm.sh/resource-group` and its relatives, a draft that no released Helm follows). `statectl.io/depends-on` counts in any case."),
     ours(App, "onFailure", Leaf, Supported, "keep or rollback", "settings.onFailure", "What happens to a release whose upgrade failed: it stays as it is, or the last deployed revision is applied again. A rollback replaces and deletes nothing; a failed first install stays."),
@@ -358,7 +463,7 @@ pub const KEYS: &[Key] = &[
     ours(App, "fieldConflicts", ListOf(Conflict), Supported, "list of { path, manager, action }", "by class of manager", "What happens to fields that another manager owns with another value; the first that fits counts, those of the app before those of its templates and `defaults`. Where none fits, people (kubectl, k9s, …) are taken back, controllers are left alone, and other deployers (Argo CD, Flux, Pulumi, Terraform, …) block the release."),
     ours(App, "restartOnConfig", Leaf, Supported, BOOL, "false", "Restarts pods that read a changed ConfigMap or Secret of the release, by a digest in an annotation of the pod template. The recorded manifest stays Helm's, so `helm rollback` drops the annotation."),
     ours(App, "ignore", ListOf(Ignore), Supported, "list of { kind, path, name }", "", "Fields that count neither as drift nor as a change: they stay as they are in the cluster."),
-    helmsman(App, "helmFlags", Leaf, Supported, STRS, "", "Flags of `helm upgrade` that mean something here: `--reset-values`, `--reuse-values`, `--reset-then-reuse-values`, `--values`, the `--set` family, `--timeout`, `--wait`, `--wait-for-jobs`, `--no-hooks`, `--history-max`, `--skip-crds`, `--skip-schema-validation`, `--render-subchart-notes`, `--take-ownership`."),
+    helmsman(App, "helmFlags", Leaf, Supported, STRS, "", "Flags of `helm upgrade` that mean something here: `--reset-values`, `--reuse-values`, `--reset-then-reuse-values`, `--values`, the `--set` family, `--timeout`, `--wait`, `--wait-for-jobs`, `--no-hooks`, `--history-max`, `--skip-crds`, `--skip-schema-validation`, `--render-subchart-notes`, `--take-ownership`, `--version`, `--atomic` and `--rollback-on-failure` (as `onFailure`), `--force` and `--force-replace` (as `force`). `--devel`, `--create-namespace`, `--cleanup-on-fail`, `--description` and flags for the output change nothing."),
     helmsman(App, "helmDiffFlags", Leaf, NoEffect("differences are made without the helm-diff plugin"), STRS, "", "Flags of `helm diff`."),
     helmsman(App, "postRenderer", Leaf, NotYet, STR, "", "A program that changes the rendered manifests."),
 
@@ -384,6 +489,22 @@ pub const KEYS: &[Key] = &[
     ours(Ignore, "kind", Leaf, Supported, STR, "", "The kind, as in `createOnly`; `*` stands for any text. Required."),
     ours(Ignore, "name", Leaf, Supported, STR, "every object", "The name; `*` stands for any text."),
     ours(Ignore, "path", Leaf, Supported, STR, "", "A field and what is below it, as in `fieldConflicts`; required."),
+
+    helmsman(Hooks, "preInstall", Table(Hook), NotYet, HOOK, "", "Before an install."),
+    helmsman(Hooks, "postInstall", Table(Hook), NotYet, HOOK, "", "After an install."),
+    helmsman(Hooks, "preUpgrade", Table(Hook), NotYet, HOOK, "", "Before an upgrade."),
+    helmsman(Hooks, "postUpgrade", Table(Hook), NotYet, HOOK, "", "After an upgrade."),
+    helmsman(Hooks, "preDelete", Table(Hook), NotYet, HOOK, "", "Before an uninstall."),
+    helmsman(Hooks, "postDelete", Table(Hook), NotYet, HOOK, "", "After an uninstall."),
+    helmsman(Hooks, "successCondition", Leaf, NotYet, STR, "", "The condition that objects of manifests are waited for, such as Complete."),
+    helmsman(Hooks, "successTimeout", Leaf, NotYet, DUR, "30s", "How long it is waited for."),
+    helmsman(Hooks, "deleteOnSuccess", Leaf, NotYet, BOOL, "false", "Removes the objects of manifests once the condition holds."),
+
+    ours(Hook, "run", Leaf, NotYet, STRS, "", "A command: the program, then its arguments."),
+    ours(Hook, "manifest", Leaf, NotYet, STR, "", "A manifest that is applied."),
+    ours(Hook, "timeout", Leaf, NotYet, DUR, "", "The longest time."),
+    ours(Hook, "successCondition", Leaf, NotYet, STR, "", "Over that of the table around it."),
+    ours(Hook, "deleteOnSuccess", Leaf, NotYet, BOOL, "", "Over that of the table around it."),
 ];
 
 #[cfg(test)]

@@ -6,11 +6,17 @@
 //!
 //! Reads no file and no environment itself: the caller passes texts, variables and a view of the file tree.
 
+mod checked;
+mod compose;
+pub mod config;
 mod decode;
 mod fields;
 mod files;
 mod fold;
+mod gather;
+mod hooks;
 pub mod keys;
+mod limits;
 mod merge;
 mod names;
 mod needs;
@@ -27,20 +33,26 @@ mod rules;
 pub mod state;
 mod substitute;
 mod tree;
+mod values_file;
+mod vars;
 
+pub use config::Config;
 pub use files::{Files, PathKind};
 pub use notes::{Level, Note, NoteCode};
 pub use problems::{Code, Problem, Problems};
 pub use reference::reference_page;
 pub use state::DesiredState;
+pub use values_file::substituted_values;
 
-use crate::text::{FileId, Sources, Span};
-use read::{Found, Parsed, Syntax};
+use crate::text::{FileId, Location, Sources, Span};
+use gather::{Gathered, gather};
+use read::{Parsed, Syntax};
 use report::Report;
 use resolve::Surroundings;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use tree::Table;
+use substitute::Substitution;
+use tree::{Entry, Table};
 
 /// One desired-state file.
 #[derive(Clone, Debug)]
@@ -56,11 +68,24 @@ pub struct Source {
 /// How files are read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Unknown and duplicate keys are notes instead of problems, as in Helmsman.
+    /// Unknown and duplicate keys are notes instead of problems, and variables in the values of variables are
+    /// replaced, as in Helmsman.
     pub helmsman_compat: bool,
-    /// The folder that paths in files may not leave. It and the folders of the sources must be of one kind:
-    /// all absolute, or all relative to the same place.
-    pub root: Option<PathBuf>,
+    /// Nothing is done with the state: what has no behaviour yet is a note, and every environment is looked at.
+    pub check_only: bool,
+    /// Charts are not looked for.
+    pub skip_charts: bool,
+    /// Variables of the process environment are left as they are written.
+    pub no_substitution: bool,
+    /// The environment that is laid over the files.
+    pub environment: Option<String>,
+    /// `APP.KEY=VALUE`, laid over everything else.
+    pub set_app: Vec<String>,
+    /// Helmsman's spec files, which name state files; these come before the others.
+    pub specs: Vec<Source>,
+    /// The folders that paths in files may not leave; none: they may lead anywhere. They and the folders of the
+    /// sources must be of one kind: all absolute, or all relative to the same place.
+    pub roots: Option<Vec<PathBuf>>,
 }
 
 /// Files that are fine.
@@ -70,9 +95,45 @@ pub struct Loaded {
     pub state: DesiredState,
     /// What a person should know, in the order in which it was found.
     pub notes: Vec<Note>,
+    table: Table,
+    sources: Sources,
 }
 
-/// Reads files, lays later ones over earlier ones and returns the complete state.
+impl Loaded {
+    /// Returns what the files say together, with the origin of each key.
+    pub fn config(&self) -> Config {
+        config::of(&compose::layered(&self.table), &self.sources)
+    }
+
+    /// Makes problems of what was found wrong with what the files name.
+    pub fn complain(&self, complaints: Vec<Complaint>) -> Option<Problems> {
+        let list = complaints.into_iter().map(|complaint| {
+            let span = self.sources.word_at(&complaint.place);
+            Problem::new(complaint.code, complaint.path, complaint.message, span)
+        });
+        Problems::new(self.sources.clone(), list.collect())
+    }
+
+    /// Returns the names of the files that were read, lower layers first where they are files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.sources.names()
+    }
+}
+
+/// Something that is wrong with what a key names.
+#[derive(Clone, Debug)]
+pub struct Complaint {
+    /// What kind of problem.
+    pub code: Code,
+    /// The path of the key.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// Where the key is.
+    pub place: Location,
+}
+
+/// Reads files and what they import, lays later ones over earlier ones and returns the complete state.
 ///
 /// `env` replaces variables in texts and keys; its values never appear in messages. `files` tells which paths
 /// exist.
@@ -86,21 +147,16 @@ pub fn load(
     files: &dyn Files,
     options: &Options,
 ) -> Result<Loaded, Problems> {
-    let mut sources = Sources::default();
-    let mut found = Found::default();
-    let mut parsed = Vec::new();
-    let mut dirs: HashMap<FileId, &Path> = HashMap::new();
-    for input in inputs {
-        let lenient = options.helmsman_compat;
-        if let Some(file) = read::read(&input.name, &input.bytes, lenient, &mut sources, &mut found) {
-            dirs.insert(file.file, &input.dir);
-            parsed.push(file);
-        }
-    }
+    let Gathered { sources, mut found, mut parsed, dirs, overrides } = gather(inputs, env, files, options);
     // A file that is read in part would miss keys that are there; only what stands in it can be judged.
     let complete = found.problems.is_empty();
+    let vars = vars::collect(&parsed, env, &sources, options);
     for file in &mut parsed {
-        substitute::substitute(&mut file.table, env, &sources, &mut found.problems);
+        let pass = Substitution::new(env, Some(&vars), &sources, &mut found.problems);
+        let pass = pass.recursive(options.helmsman_compat);
+        let mut pass = pass.without_environment(options.no_substitution);
+        pass.run(&mut file.table);
+        found.notes.append(&mut pass.notes);
     }
     let syntaxes: HashMap<FileId, Syntax> = parsed.iter().map(|file| (file.file, file.syntax)).collect();
     let syntax = |span: Span| syntaxes.get(&span.file).copied().unwrap_or(Syntax::Toml);
@@ -115,21 +171,56 @@ pub fn load(
     if several {
         // On its own first: what a later file replaces must be right as well.
         for file in &parsed {
-            decode::decode(&file.table, &mut fields::Context { report: &mut report, syntax: &syntax });
+            decode::decode(
+                &file.table,
+                &mut fields::Context { report: &mut report, syntax: &syntax, whole: false },
+            );
         }
     }
-    let start = parsed.first().map_or_else(Span::default, |file| Span::new(file.file, 0..0));
-    let table = merged(parsed, &mut report);
-    let raw = decode::decode(&table, &mut fields::Context { report: &mut report, syntax: &syntax });
-    let dir = |span: Span| dirs.get(&span.file).copied().unwrap_or(Path::new(""));
-    let around = Surroundings { files, dir: &dir, root: options.root.as_deref(), start };
+    let start = parsed.iter().map(|file| Span::new(file.file, 0..0)).min().unwrap_or_default();
+    let mut table = merged(parsed, &mut report);
+    let environments = compose::take_environments(&mut table, &mut report);
+    if options.check_only {
+        for entry in &environments {
+            let mut layered = table.clone();
+            let mut quiet = Report::new(&sources, Vec::new());
+            compose::environment(&mut layered, &environments, &entry.key.value, start, &mut quiet);
+            report.problems.append(&mut quiet.problems);
+            decode::decode(
+                &layered,
+                &mut fields::Context { report: &mut report, syntax: &syntax, whole: true },
+            );
+        }
+    }
+    if let Some(name) = &options.environment {
+        compose::environment(&mut table, &environments, name, start, &mut report);
+    }
+    compose::overrides(&mut table, &overrides, options.helmsman_compat, &mut report);
+    let raw =
+        decode::decode(&table, &mut fields::Context { report: &mut report, syntax: &syntax, whole: true });
+    let dir = |span: Span| dirs.get(&span.file).map_or(Path::new(""), PathBuf::as_path);
+    let around = Surroundings {
+        files,
+        dir: &dir,
+        roots: options.roots.as_deref(),
+        start,
+        skip_charts: options.skip_charts,
+    };
     let mut unheard = Report::new(&sources, Vec::new());
     let state = resolve::resolve(raw, &around, if complete { &mut report } else { &mut unheard });
-    let Report { problems, notes, .. } = report;
-    match Problems::new(sources, problems) {
-        Some(problems) => Err(problems),
-        None => Ok(Loaded { state, notes }),
+    if options.check_only {
+        report.downgrade(Code::NotSupportedYet);
     }
+    let Report { problems, notes, .. } = report;
+    match Problems::new(sources.clone(), problems) {
+        Some(problems) => Err(problems),
+        None => Ok(Loaded { state, notes, table, sources }),
+    }
+}
+
+/// The last entry of a key: of equal ones it counts.
+fn find_last<'t>(table: &'t Table, key: &str) -> Option<&'t Entry> {
+    table.iter().rev().find(|entry| entry.key.value == key)
 }
 
 fn merged(parsed: Vec<Parsed>, report: &mut Report<'_>) -> Table {

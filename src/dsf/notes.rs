@@ -33,6 +33,16 @@ pub enum NoteCode {
     NotEnabled,
     /// A chart version is not fixed.
     Latest,
+    /// A file is not beside the file that names it, but in the working folder.
+    FromWorkingFolder,
+    /// The value of a variable holds variables, which are left as they are.
+    NotExpanded,
+    /// Two sources give a variable different values.
+    EnvironmentDiffers,
+    /// A key or form is checked here, and refused by the verbs that would need it.
+    NotSupportedYet,
+    /// Helmsman does something else.
+    DiffersFromHelmsman,
 }
 
 impl NoteCode {
@@ -48,20 +58,31 @@ impl NoteCode {
             NoteCode::ReadAsText => "read-as-text",
             NoteCode::NotEnabled => "not-enabled",
             NoteCode::Latest => "latest",
+            NoteCode::FromWorkingFolder => "from-working-folder",
+            NoteCode::NotExpanded => "not-expanded",
+            NoteCode::EnvironmentDiffers => "environment-differs",
+            NoteCode::NotSupportedYet => "not-supported-yet",
+            NoteCode::DiffersFromHelmsman => "differs-from-helmsman",
         }
     }
 
     /// Returns how much notes of this kind matter.
     pub fn level(self) -> Level {
         match self {
-            NoteCode::Unprotected | NoteCode::DuplicateKey | NoteCode::UnknownKey | NoteCode::Latest => {
-                Level::Warning
-            }
+            NoteCode::Unprotected
+            | NoteCode::DuplicateKey
+            | NoteCode::UnknownKey
+            | NoteCode::Latest
+            | NoteCode::FromWorkingFolder
+            | NoteCode::NotSupportedYet => Level::Warning,
             NoteCode::Override
             | NoteCode::KeySpelling
             | NoteCode::NoEffect
             | NoteCode::ReadAsText
-            | NoteCode::NotEnabled => Level::Info,
+            | NoteCode::NotEnabled
+            | NoteCode::NotExpanded
+            | NoteCode::EnvironmentDiffers
+            | NoteCode::DiffersFromHelmsman => Level::Info,
         }
     }
 }

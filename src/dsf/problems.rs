@@ -58,6 +58,14 @@ pub enum Code {
     DuplicateRelease,
     /// Needs form a circle.
     NeedsCycle,
+    /// Files import each other.
+    ImportCycle,
+    /// The environment that was asked for is not declared.
+    UnknownEnvironment,
+    /// An app that was named on the command line is not in the files.
+    UnknownApp,
+    /// A chart cannot be loaded, or has another version.
+    BadChart,
 }
 
 impl Code {
@@ -88,6 +96,10 @@ impl Code {
             Code::DisabledRelease => "disabled-release",
             Code::DuplicateRelease => "duplicate-release",
             Code::NeedsCycle => "needs-cycle",
+            Code::ImportCycle => "import-cycle",
+            Code::UnknownEnvironment => "unknown-environment",
+            Code::UnknownApp => "unknown-app",
+            Code::BadChart => "bad-chart",
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! `None` means "not given". [`super::resolve`] makes the complete state from it.
 
+use super::hooks::RawHooks;
+use super::limits::Limit;
 use super::state::{
     Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, MaxPrune, NeedWhen, ObjectName, OnError,
     OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover, Sequencing,
@@ -10,6 +12,7 @@ use super::tree::Text;
 use crate::model::{ReleaseKey, Selector};
 use crate::text::Span;
 use crate::value::Map;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A value and where it was given.
@@ -31,6 +34,7 @@ pub(super) struct RawFile {
     pub(super) settings: RawSettings,
     pub(super) namespaces: RawNamespaces,
     pub(super) repositories: TextMap,
+    pub(super) preconfigured: Vec<At<Text>>,
     pub(super) apps: Vec<(At<Text>, RawApp)>,
     pub(super) moved: Vec<RawMoved>,
 }
@@ -73,6 +77,8 @@ pub(super) struct RawSettings {
     pub(super) reverse_delete: Given<bool>,
     pub(super) global_max_history: Given<i64>,
     pub(super) storage_backend: Given<Text>,
+    pub(super) labels_authoritative: Given<bool>,
+    pub(super) hooks: RawHooks,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -80,6 +86,8 @@ pub(super) struct RawNamespace {
     pub(super) protected: Given<bool>,
     pub(super) labels: TextMap,
     pub(super) annotations: TextMap,
+    pub(super) limits: Vec<Limit>,
+    pub(super) quotas: BTreeMap<String, String>,
 }
 
 /// An app together with the defaults and templates that it starts from.
@@ -97,6 +105,7 @@ pub(super) struct RawApp {
     pub(super) labels: TextMap,
     pub(super) values_file: Given<Text>,
     pub(super) values_files: Vec<At<Text>>,
+    pub(super) secrets_files: Vec<At<Text>>,
     pub(super) values: Map,
     pub(super) set: TextMap,
     pub(super) set_string: TextMap,
@@ -120,6 +129,7 @@ pub(super) struct RawApp {
     pub(super) adopt: Given<Adopt>,
     pub(super) create_only: Vec<ObjectName>,
     pub(super) helm_flags: Vec<At<Text>>,
+    pub(super) hooks: RawHooks,
     pub(super) field_conflicts: Vec<ConflictRule>,
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) restart_on_config: Given<bool>,

@@ -59,17 +59,7 @@ pub fn reference_page() -> String {
 fn format_heading(section: Section) -> String {
     match section {
         Section::File => "\n## The file\n\n".to_owned(),
-        Section::Settings
-        | Section::ExpectCluster
-        | Section::Moved
-        | Section::Namespace
-        | Section::App
-        | Section::Need
-        | Section::Awaited
-        | Section::Ready
-        | Section::Object
-        | Section::Conflict
-        | Section::Ignore => format!("\n## `{}`\n\n", section.place()),
+        _ => format!("\n## `{}`\n\n", section.place()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Collects problems and notes while files are read.
 
 use super::notes::{Note, NoteCode};
-use super::problems::Problem;
+use super::problems::{Code, Problem};
 use crate::text::{Sources, Span, closest, printable};
 use std::collections::HashSet;
 
@@ -45,6 +45,15 @@ impl<'a> Report<'a> {
         candidates: impl IntoIterator<Item = &'n str>,
     ) -> Option<String> {
         self.closest(word, candidates).map(|near| format!("did you mean `{near}`?"))
+    }
+
+    /// Turns the problems of a kind into notes.
+    pub(super) fn downgrade(&mut self, code: Code) {
+        let (found, kept) = std::mem::take(&mut self.problems).into_iter().partition(|p| p.code == code);
+        self.problems = kept;
+        for problem in Vec::from_iter(found) {
+            self.note(NoteCode::NotSupportedYet, &problem.path, problem.message, problem.span);
+        }
     }
 
     pub(super) fn problem(&mut self, problem: Problem) {

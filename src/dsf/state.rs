@@ -3,6 +3,7 @@
 //! Every default is filled in: an `Option` here means "there is none", never "use the default". Knows nothing
 //! of file syntax; positions are kept only to be shown.
 
+pub use super::limits::Limit;
 use crate::expression::Expression;
 use crate::model::{FieldPattern, ObjectKey, ReleaseKey, glob};
 use crate::text::Location;
@@ -107,6 +108,8 @@ pub struct Settings {
     pub max_prune: MaxPrune,
     /// Whether removals run in reverse order of priority.
     pub reverse_delete: bool,
+    /// Whether labels of namespaces that the file does not name are removed.
+    pub labels_authoritative: bool,
 }
 
 /// Facts that the cluster must match before anything else is read. All given ones must hold.
@@ -187,6 +190,10 @@ pub struct Namespace {
     pub labels: BTreeMap<String, String>,
     /// Annotations to set.
     pub annotations: BTreeMap<String, String>,
+    /// The items of its LimitRange.
+    pub limits: Vec<Limit>,
+    /// The amounts of its ResourceQuota, by resource.
+    pub quotas: BTreeMap<String, String>,
     /// Where it is declared; none for `kube-system` when it is only used.
     pub origin: Option<Location>,
 }
@@ -323,6 +330,8 @@ pub enum ChartVersion {
 pub struct Values {
     /// Values files, later ones win.
     pub files: Vec<PathBuf>,
+    /// Encrypted values files, over the others.
+    pub secrets: Vec<PathBuf>,
     /// Values in the desired-state file itself.
     pub inline: Map,
     /// `--set` entries: the text decides the type.

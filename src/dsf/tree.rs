@@ -53,16 +53,18 @@ pub(super) struct Text {
     pub(super) value: String,
     /// The text as the file has it, if variables were replaced in it.
     pub(super) written: Option<String>,
+    /// Whether a part of it comes from the environment.
+    pub(super) private: bool,
 }
 
 impl Text {
     pub(super) fn plain(value: impl Into<String>) -> Self {
-        Text { value: value.into(), written: None }
+        Text { value: value.into(), written: None, private: false }
     }
 
     /// The text that messages may show: never what came from the environment.
     pub(super) fn shown(&self) -> &str {
-        self.written.as_deref().unwrap_or(&self.value)
+        self.written.as_deref().filter(|_| self.private).unwrap_or(&self.value)
     }
 }
 

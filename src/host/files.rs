@@ -15,6 +15,13 @@ pub struct FileError {
     source: io::Error,
 }
 
+impl FileError {
+    /// Returns why, without naming the path.
+    pub fn reason(&self) -> String {
+        self.source.to_string()
+    }
+}
+
 /// Returns the content of a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let content = if path == Path::new("-") {
@@ -88,6 +95,42 @@ pub fn kind(path: &Path) -> PathKind {
     }
 }
 
+/// Returns the names in a folder, sorted; those that are not UTF-8 are left out.
+pub fn names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let failed = |source| FileError { action: "list", path: folder.to_owned(), source };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        names.extend(entry.map_err(failed)?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Returns the path with every symbolic link followed. What does not exist is taken by its spelling, below the last
+/// part that does exist; nothing when not even the working folder is known.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    for ancestor in path.ancestors() {
+        let Ok(mut real) = fs::canonicalize(ancestor) else { continue };
+        for part in path.strip_prefix(ancestor).ok()?.components() {
+            match part {
+                std::path::Component::ParentDir => drop(real.pop()),
+                other => real.push(other),
+            }
+        }
+        return Some(real);
+    }
+    None
+}
+
+/// Returns the root of the git work tree that holds a folder, or the folder itself where there is none.
+pub fn repository_of(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let real = real(folder).unwrap_or_else(|| folder.to_owned());
+    let root = real.ancestors().find(|ancestor| ancestor.join(".git").exists());
+    root.unwrap_or(&real).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +146,21 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_repository_is_found_by_its_git_folder_and_links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir_all(top.join("repo/a/b")).unwrap();
+        fs::create_dir_all(top.join("other")).unwrap();
+        assert_eq!(repository_of(&top.join("repo/a/b")), top.join("repo/a/b"));
+        fs::create_dir_all(top.join("repo/.git")).unwrap();
+        assert_eq!(repository_of(&top.join("repo/a/b")), top.join("repo"));
+        std::os::unix::fs::symlink(top.join("other"), top.join("repo/link")).unwrap();
+        assert_eq!(real(&top.join("repo/link/x/y")).unwrap(), top.join("other/x/y"));
+        assert_eq!(real(&top.join("repo/link/../z")).unwrap(), top.join("z"));
+        assert_eq!(names(&top).unwrap(), ["other", "repo"]);
     }
 
     #[test]

@@ -2,18 +2,22 @@
 //!
 //! Every form carries a tag with its version. Keys are never given another meaning under the same tag.
 
+mod config_json;
 mod drift_json;
 mod plan_json;
 mod run_json;
 pub mod saved_plan;
 mod status_json;
 mod test_json;
+mod validate_json;
 
+pub use config_json::config_json;
 pub use drift_json::drift_json;
 pub use plan_json::{diff_json, plan_json};
 pub use run_json::run_json;
 pub use status_json::{StatusRow, status_json};
 pub use test_json::test_json;
+pub use validate_json::validate_json;
 
 /// Returns a JSON report as YAML.
 pub fn as_yaml(json: &str) -> String {

@@ -51,6 +51,18 @@ pub struct Asked {
     pub files: Vec<SavedFile>,
     /// The files of environment variables.
     pub env_files: Vec<String>,
+    /// Helmsman's lists of state files.
+    pub specs: Vec<String>,
+    /// `--environment`.
+    pub environment: Option<String>,
+    /// `--helmsman-compat`.
+    pub helmsman_compat: bool,
+    /// `--allow-outside-paths`.
+    pub allow_outside_paths: bool,
+    /// `--no-env-subst`.
+    pub no_env_subst: bool,
+    /// `--subst-env-values`.
+    pub subst_env_values: bool,
     /// The kubeconfig context, if the command line named one.
     pub kube_context: Option<String>,
     /// `--target`.

@@ -88,6 +88,11 @@ impl Sources {
         self.file(file).map_or("", |file| &file.name)
     }
 
+    /// Returns the names of the texts in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| &*file.name)
+    }
+
     /// Returns a text, or the empty string for an unknown one.
     pub fn text(&self, file: FileId) -> &str {
         self.file(file).map_or("", |file| &file.text)
@@ -107,6 +112,21 @@ impl Sources {
         let column =
             file.characters_before(span.start as usize).saturating_sub(file.characters_before(start));
         Location { file: Arc::clone(&file.name), line: line + 1, column: column + 1 }
+    }
+
+    /// Returns the span of the word at a position.
+    pub fn word_at(&self, place: &Location) -> Span {
+        let Some(at) = self.files.iter().position(|file| file.name == place.file) else {
+            return Span::default();
+        };
+        let (id, file) = (FileId(u32::try_from(at).unwrap_or(u32::MAX)), &self.files[at]);
+        let line = file.line_starts.get(place.line.saturating_sub(1)).copied().unwrap_or(0);
+        let rest = file.text.get(line..).unwrap_or("");
+        let column = place.column.saturating_sub(1);
+        let start = rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at);
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let length = rest[start..].find(|c| !is_word(c)).unwrap_or(rest.len() - start);
+        Span::new(id, line + start..line + start + length)
     }
 
     /// Returns the line in which a span starts, without its line end, and where it starts in the text.

@@ -4,6 +4,7 @@
 //! of (data, style); meaning never hangs on colour alone.
 
 pub mod ask;
+pub mod config_view;
 pub mod diff_view;
 pub mod drift_view;
 pub mod plan_view;

@@ -1,8 +1,9 @@
 //! Desired-state files: each folder below `tests/cases/dsf` is one run of the reader.
 //!
 //! `input.*`, and `later.*` laid over it, are the files; `env` holds variables; a file `compat` turns Helmsman's
-//! leniency on; `expected.txt` holds the problems, or the resolved state and the notes. The files that inputs
-//! refer to are those of [`Tree`]. After a wanted change, run with `STATECTL_BLESS=1` and read the difference.
+//! leniency on, `options` holds flags, a line each; `expected.txt` holds the problems, or the resolved state and the
+//! notes. The files that inputs refer to are those of [`Tree`], and those below `tree`. After a wanted change, run with
+//! `STATECTL_BLESS=1` and read the difference.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,18 +15,40 @@ use proptest::prelude::*;
 use statectl::dsf::state::{
     ChartSource, ChartVersion, DesiredState, MaxPrune, Patience, Release, SetEntry, Settings,
 };
-use statectl::dsf::{self, Files, Loaded, Options, PathKind, Source};
+use statectl::dsf::{self, Files, Loaded, Options, PathKind, Source, keys};
 use statectl::values::ReuseValues;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that exist for every case.
-struct Tree;
+/// The files that exist for every case, and those of the case itself.
+#[derive(Default)]
+struct Tree {
+    own: Option<PathBuf>,
+}
+
+impl Tree {
+    fn own(&self, path: &Path) -> Option<PathBuf> {
+        let own = self.own.as_ref()?.join(path);
+        own.exists().then_some(own)
+    }
+}
 
 impl Files for Tree {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let own = self.own(path).ok_or("it is only pretended")?;
+        fs::read(own).map_err(|error| error.to_string())
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<String>, String> {
+        self.own(folder).map(|folder| names(&folder)).ok_or_else(|| "no such folder".to_owned())
+    }
+
     fn kind(&self, path: &Path) -> PathKind {
+        if let Some(own) = self.own(path) {
+            return if own.is_dir() { PathKind::Folder } else { PathKind::File };
+        }
         match path.to_str().unwrap_or_default() {
             "chart" | "charts/web" | "empty" => PathKind::Folder,
             "chart/Chart.yaml" | "charts/web/Chart.yaml" | "web-1.0.0.tgz" => PathKind::File,
@@ -48,8 +71,9 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 fn load(inputs: &[Source], env: &BTreeMap<String, String>, compat: bool) -> Result<Loaded, dsf::Problems> {
-    let options = Options { helmsman_compat: compat, root: Some(PathBuf::from(".")) };
-    dsf::load(inputs, env, &Tree, &options)
+    let options =
+        Options { helmsman_compat: compat, roots: Some(vec![PathBuf::from(".")]), ..Options::default() };
+    dsf::load(inputs, env, &Tree::default(), &options)
 }
 
 fn run(case: &Path) -> Result<Loaded, dsf::Problems> {
@@ -67,7 +91,24 @@ fn run(case: &Path) -> Result<Loaded, dsf::Problems> {
     let env = fs::read_to_string(case.join("env")).unwrap_or_default();
     let env = env.lines().filter_map(|line| line.split_once('='));
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    load(&inputs, &env, files.iter().any(|name| name == "compat"))
+    let mut options = Options {
+        helmsman_compat: files.iter().any(|name| name == "compat"),
+        roots: Some(vec![PathBuf::from(".")]),
+        specs: files.iter().filter(|name| name.starts_with("spec.")).map(source).collect(),
+        ..Options::default()
+    };
+    for line in fs::read_to_string(case.join("options")).unwrap_or_default().lines() {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("--environment", name) => options.environment = Some(name.to_owned()),
+            ("--set-app", given) => options.set_app.push(given.to_owned()),
+            ("--check", "") => options.check_only = true,
+            ("--skip-charts", "") => options.skip_charts = true,
+            ("--no-env-subst", "") => options.no_substitution = true,
+            ("--allow-outside-paths", "") => options.roots = None,
+            _ => panic!("{}: unknown option {line}", case.display()),
+        }
+    }
+    dsf::load(&inputs, &env, &Tree { own: Some(case.join("tree")) }, &options)
 }
 
 #[test]
@@ -101,11 +142,14 @@ fn every_file_of_a_case_is_used() {
     for case in names(&root()) {
         let files = names(&root().join(&case));
         assert!(files.iter().any(|name| name == "expected.txt"), "{case}: no expected.txt");
-        assert!(files.iter().any(|name| name.starts_with("input.")), "{case}: no input");
+        assert!(
+            files.iter().any(|name| name.starts_with("input.") || name.starts_with("spec.")),
+            "{case}: no input"
+        );
         for file in files {
-            let known = ["expected.txt", "env", "compat"].contains(&file.as_str());
+            let known = ["expected.txt", "env", "compat", "options", "tree"].contains(&file.as_str());
             assert!(
-                known || file.starts_with("input.") || file.starts_with("later."),
+                known || ["input.", "later.", "spec."].iter().any(|start| file.starts_with(start)),
                 "{case}/{file} is unused"
             );
         }
@@ -135,7 +179,10 @@ fn the_reference_page_is_up_to_date() {
 #[test]
 fn every_supported_key_is_read() {
     use statectl::dsf::keys::{KEYS, Section, Status};
-    for key in KEYS.iter().filter(|key| key.status == Status::Supported) {
+    let read = |key: &&keys::Key| {
+        key.status == Status::Supported || (key.status == Status::NotYet && key.section != Section::Need)
+    };
+    for key in KEYS.iter().filter(read) {
         let place = match key.section {
             Section::File => "",
             Section::Settings => "[settings]\n",
@@ -149,10 +196,21 @@ fn every_supported_key_is_read() {
             Section::Object => "[[apps.a.createOnly]]\n",
             Section::Conflict => "[[apps.a.fieldConflicts]]\n",
             Section::Ignore => "[[apps.a.ignore]]\n",
+            Section::Window => "[[settings.windows]]\n",
+            Section::Environment => "[environments.e]\n",
+            Section::RepositoryForm => "[repositories.r]\n",
+            Section::Certificates => "[certificates]\n",
+            Section::Limit => "[[namespaces.a.limits]]\n",
+            Section::LimitValues => "[[namespaces.a.limits]]\n[namespaces.a.limits.max]\n",
+            Section::Quotas => "[namespaces.a.quotas]\n",
+            Section::CustomQuota => "[[namespaces.a.quotas.customQuotas]]\n",
+            Section::Hooks => "[apps.a.hooks]\n",
+            Section::Hook => "[apps.a.hooks.preInstall]\n",
         };
-        let text = format!("{place}{} = 2020-01-01\n", key.name);
+        let text = format!("{place}{:?} = 2020-01-01\n", key.name);
         let source = Source { name: "a.toml".into(), bytes: text.clone().into_bytes(), dir: PathBuf::new() };
-        let problems = load(&[source], &BTreeMap::new(), false).unwrap_err();
+        let options = Options { environment: Some("e".to_owned()), ..Options::default() };
+        let problems = dsf::load(&[source], &BTreeMap::new(), &Tree::default(), &options).unwrap_err();
         let found = problems.iter().any(|problem| {
             let at = problems.sources().slice(problem.span);
             matches!(problem.code, dsf::Code::WrongType | dsf::Code::BadValue) && at.contains("2020-01-01")
@@ -314,6 +372,12 @@ fn print_state(out: &mut String, state: &DesiredState) -> std::fmt::Result {
             "namespace {name}{protected} labels {:?} annotations {:?}",
             space.labels, space.annotations
         )?;
+        for limit in &space.limits {
+            writeln!(out, "  limit {} {:?}", limit.kind, limit.parts)?;
+        }
+        if !space.quotas.is_empty() {
+            writeln!(out, "  quotas {:?}", space.quotas)?;
+        }
     }
     for release in &state.releases {
         print_release(out, release)?;
@@ -384,6 +448,9 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
     }
     for file in &release.values.files {
         writeln!(out, "  values file {}", file.display())?;
+    }
+    for file in &release.values.secrets {
+        writeln!(out, "  secrets file {}", file.display())?;
     }
     if !release.values.inline.is_empty() {
         writeln!(out, "  values {:?}", release.values.inline)?;

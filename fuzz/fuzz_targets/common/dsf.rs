@@ -43,7 +43,14 @@ pub fn check(bytes: &[u8], extension: &str) {
         }
     }
     for helmsman_compat in [false, true] {
-        let options = Options { helmsman_compat, root: Some(PathBuf::from(".")) };
+        let options = Options {
+            helmsman_compat,
+            check_only: helmsman_compat,
+            roots: Some(vec![PathBuf::from(".")]),
+            environment: helmsman_compat.then(|| "staging".to_owned()),
+            set_app: vec!["web.values.a.b=[1, x]".to_owned(), "web.force=true".to_owned()],
+            ..Options::default()
+        };
         match dsf::load(&sources, &env, &Tree, &options) {
             Ok(loaded) => {
                 for release in &loaded.state.releases {

@@ -2,6 +2,7 @@
 
 use super::Resolver;
 use crate::dsf::files::{self, PathKind};
+use crate::dsf::hooks::{RawHooks, RawWork};
 use crate::dsf::keys;
 use crate::dsf::notes::NoteCode;
 use crate::dsf::problems::{Code, Problem};
@@ -84,8 +85,10 @@ impl Resolver<'_, '_, '_, '_> {
         {
             return ChartSource::Repository { repository: repository.to_owned(), chart: name.to_owned() };
         }
-        let Some(local) = self.local_path(path, chart) else { return ChartSource::Local(PathBuf::new()) };
-        if enabled {
+        let Some(local) = self.local_path(path, chart, false) else {
+            return ChartSource::Local(PathBuf::new());
+        };
+        if enabled && !self.around.skip_charts {
             let shown = chart.value.shown();
             match self.around.files.kind(&local) {
                 PathKind::File => {}
@@ -109,14 +112,15 @@ impl Resolver<'_, '_, '_, '_> {
         ChartSource::Local(local)
     }
 
-    /// A path relative to the file that names it, or nothing when it may not be used.
-    fn local_path(&mut self, path: &str, file: &At<Text>) -> Option<PathBuf> {
+    /// A path relative to the file that names it, or nothing when it may not be used. Charts may be anywhere: only
+    /// what is one can be read as one.
+    fn local_path(&mut self, path: &str, file: &At<Text>, guarded: bool) -> Option<PathBuf> {
         if file.value.value.contains('\0') {
             self.problem(Code::BadValue, path, "a path cannot hold a zero byte", file.span);
             return None;
         }
         let local = files::join((self.around.dir)(file.span), &file.value.value);
-        if self.around.root.is_some_and(|root| !files::is_inside(root, &local)) {
+        if guarded && !files::is_allowed(self.around.files, self.around.roots, &local) {
             let message = format!("`{}` is outside the repository", file.value.shown());
             let problem = Problem::new(Code::OutsidePath, path, message, file.span);
             self.report.problem(problem.hint("`--allow-outside-paths` permits it"));
@@ -125,8 +129,38 @@ impl Resolver<'_, '_, '_, '_> {
         Some(local)
     }
 
+    /// A file in the working folder that is not beside the file that names it: where Helmsman looks for `setFile`.
+    pub(super) fn beside_or_in_working_folder(&mut self, path: &str, file: &At<Text>) -> Option<PathBuf> {
+        let text = &file.value.value;
+        let dir = (self.around.dir)(file.span);
+        let here = PathBuf::from(text);
+        let is_elsewhere = !text.contains(['\0', ':'])
+            && here.is_relative()
+            && self.around.files.kind(&files::join(dir, text)) == PathKind::Missing
+            && self.around.files.kind(&here) == PathKind::File
+            && files::is_allowed(self.around.files, self.around.roots, &here);
+        if !is_elsewhere {
+            return None;
+        }
+        let message = "found in the working folder, not beside the file that names it".to_owned();
+        self.report.note(NoteCode::FromWorkingFolder, path, message, file.span);
+        Some(here)
+    }
+
+    /// Looks for the manifests of hooks.
+    pub(super) fn hooks(&mut self, hooks: &RawHooks, enabled: bool) {
+        for hook in &hooks.hooks {
+            if let RawWork::Manifest(file) = &hook.work {
+                self.file_at(hook.path.clone(), file, enabled);
+            }
+        }
+    }
+
     pub(super) fn file(&mut self, path: &str, key: &str, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
-        let path = format!("{path}.{key}");
+        self.file_at(format!("{path}.{key}"), file, enabled)
+    }
+
+    fn file_at(&mut self, path: String, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
         let scheme = file.value.value.split_once("://").map(|(scheme, _)| scheme);
         let form = match scheme {
             Some("http" | "https") => Some(&keys::REMOTE_FILE),
@@ -137,7 +171,7 @@ impl Resolver<'_, '_, '_, '_> {
             self.report.problem(problem);
             return None;
         }
-        let local = self.local_path(&path, file)?;
+        let local = self.local_path(&path, file, true)?;
         if enabled {
             let shown = file.value.shown();
             let message = match self.around.files.kind(&local) {

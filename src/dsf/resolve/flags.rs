@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Resolver;
 use crate::dsf::fields::parse_duration;
+use crate::dsf::notes::NoteCode;
 use crate::dsf::problems::{Code, Problem};
 use crate::dsf::raw::At;
 use crate::dsf::state::SetFlags;
@@ -28,6 +29,9 @@ pub(super) struct HelmFlags {
     pub(super) takes_over: bool,
     pub(super) timeout: Option<Duration>,
     pub(super) max_history: Option<usize>,
+    pub(super) version: Option<At<Text>>,
+    pub(super) rolls_back: bool,
+    pub(super) force: bool,
 }
 
 /// What a flag is for.
@@ -43,9 +47,19 @@ enum Flag {
     Nothing,
     /// The file has a key for it, which says more.
     Key(&'static str),
+    /// The version of the chart.
+    Version,
+    /// A switch that means what a key of the file means, which is said.
+    SwitchOf(&'static str, fn(&mut HelmFlags)),
+    /// A flag with a value that changes nothing here, for this reason.
+    Ignored(&'static str),
+    /// Its behaviour does not exist yet; whether it takes a value.
+    NotYet(bool),
+    /// It is not supported, for this reason.
+    Refused(&'static str),
 }
 
-use Flag::{File, Key, Nothing, Switch, Value};
+use Flag::{File, Ignored, Key, NotYet, Nothing, Refused, Switch, SwitchOf, Value, Version};
 
 const FLAGS: &[(&str, Flag)] = &[
     ("reset-values", Switch(|flags| flags.reuse_values = ReuseValues::Reset)),
@@ -83,16 +97,46 @@ const FLAGS: &[(&str, Flag)] = &[
     ("install", Nothing),
     ("disable-openapi-validation", Nothing),
     ("debug", Nothing),
-    ("force", Key("force")),
-    ("force-replace", Key("force")),
+    // It only widens a missing version, and Helm ignores it where one is given.
+    ("devel", Nothing),
+    ("hide-notes", Nothing),
+    ("hide-secret", Nothing),
+    // What a failed revision made besides is removed by the next good one.
+    ("cleanup-on-fail", Nothing),
+    ("output", Ignored("the output of statectl is chosen by its own `-o`")),
+    ("description", Ignored("revisions are described in Helm's own words")),
+    ("version", Version),
+    ("atomic", SwitchOf("onFailure = \"rollback\"", roll_back)),
+    ("rollback-on-failure", SwitchOf("onFailure = \"rollback\"", roll_back)),
+    ("force", SwitchOf("force = true", |flags| flags.force = true)),
+    ("force-replace", SwitchOf("force = true", |flags| flags.force = true)),
     ("force-conflicts", Key("fieldConflicts")),
-    ("version", Key("version")),
     ("namespace", Key("namespace")),
     ("kube-context", Key("settings.kubeContext")),
-    ("atomic", Key("onFailure")),
-    ("rollback-on-failure", Key("onFailure")),
+    ("kubeconfig", Key("settings.kubeContext")),
     ("post-renderer", Key("postRenderer")),
+    ("labels", NotYet(true)),
+    ("dependency-update", NotYet(false)),
+    ("verify", NotYet(false)),
+    ("keyring", NotYet(true)),
+    ("repo", NotYet(true)),
+    ("username", NotYet(true)),
+    ("password", NotYet(true)),
+    ("pass-credentials", NotYet(false)),
+    ("ca-file", NotYet(true)),
+    ("cert-file", NotYet(true)),
+    ("key-file", NotYet(true)),
+    ("insecure-skip-tls-verify", NotYet(false)),
+    ("plain-http", NotYet(false)),
+    ("server-side", Refused("objects are always applied by server-side apply")),
+    ("dry-run", Refused("`statectl plan` shows what would be done")),
+    ("kube-insecure-skip-tls-verify", Refused("write it into the kubeconfig")),
 ];
+
+fn roll_back(flags: &mut HelmFlags) {
+    flags.rolls_back = true;
+    flags.wait = true;
+}
 
 fn push(list: &mut Vec<String>, text: &str) -> Result<(), &'static str> {
     list.push(text.to_owned());
@@ -121,12 +165,36 @@ impl Resolver<'_, '_, '_, '_> {
                 "-f" => "values",
                 "-i" => "install",
                 "-n" => "namespace",
+                "-o" => "output",
+                "-l" => "labels",
                 _ => name.strip_prefix("--").unwrap_or_default(),
             };
             let flag = FLAGS.iter().find(|(known, _)| *known == long).map(|(_, flag)| *flag);
             match flag {
                 None => self.unknown_flag(&path, app, &at, name),
                 Some(Nothing) => {}
+                Some(Refused(why)) => {
+                    let what = format!("`{name}` has no meaning here: {why}");
+                    let is_same =
+                        long == "server-side" && inline.as_deref().is_none_or(|text| text != "false");
+                    if !is_same {
+                        self.problem(Code::NotSupported, path.as_str(), what, at.span);
+                    }
+                }
+                Some(NotYet(takes_value)) => {
+                    let message = format!("not supported yet: `{name}`");
+                    let problem = Problem::new(Code::NotSupportedYet, path.as_str(), message, at.span);
+                    self.report.problem(problem.conceal(true));
+                    if takes_value && inline.is_none() {
+                        rest.next();
+                    }
+                }
+                Some(Ignored(why)) => {
+                    self.report.note(NoteCode::NoEffect, &path, format!("`{name}`: {why}"), at.span);
+                    if inline.is_none() {
+                        rest.next();
+                    }
+                }
                 Some(Key(key)) => {
                     let problem = Problem::new(
                         Code::BadValue,
@@ -137,15 +205,22 @@ impl Resolver<'_, '_, '_, '_> {
                     self.report.problem(problem.hint(format!("write `{key}` in the file instead")));
                     // Its value, if it stands by itself, is no flag.
                     let takes_value =
-                        matches!(long, "version" | "namespace" | "kube-context" | "post-renderer");
+                        matches!(long, "namespace" | "kube-context" | "kubeconfig" | "post-renderer");
                     if takes_value && inline.is_none() {
                         rest.next();
                     }
                 }
-                Some(Switch(apply)) => match inline.as_deref() {
-                    None | Some("true") => apply(&mut flags),
-                    // `--wait` takes a strategy in Helm 4; each of them waits.
-                    Some("watcher" | "hookOnly" | "legacy") if long == "wait" => apply(&mut flags),
+                Some(Switch(apply) | SwitchOf(_, apply)) => match inline.as_deref() {
+                    None | Some("true") => {
+                        apply(&mut flags);
+                        if let Some(SwitchOf(key, _)) = flag {
+                            let message = format!("`{name}` is taken as `{key}` of this app");
+                            self.report.note(NoteCode::DiffersFromHelmsman, &path, message, at.span);
+                        }
+                    }
+                    // `--wait` takes a strategy in Helm 4.
+                    Some("watcher" | "legacy") if long == "wait" => apply(&mut flags),
+                    Some("hookOnly") if long == "wait" => {}
                     Some("false") => {}
                     Some(_) => {
                         self.problem(
@@ -156,7 +231,7 @@ impl Resolver<'_, '_, '_, '_> {
                         );
                     }
                 },
-                Some(File | Value(_)) => {
+                Some(File | Value(_) | Version) => {
                     let value = match inline {
                         Some(value) => Some(At { value: Text::plain(value), span: at.span }),
                         None => rest.next(),
@@ -171,6 +246,7 @@ impl Resolver<'_, '_, '_, '_> {
                         continue;
                     };
                     match flag {
+                        Some(Version) => flags.version = Some(value),
                         Some(Value(apply)) => {
                             if let Err(why) = apply(&mut flags, &value.value.value) {
                                 self.problem(

@@ -12,16 +12,16 @@ use super::problems::{Code, Problem};
 use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawSettings, TextMap};
 use super::report::Report;
 use super::state::{
-    Adopt, Crds, DesiredState, ExpectCluster, Lock, MaxPrune, Namespace, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover, Release, Repository, Sequencing, SetEntry, SetFile, Settings, Values,
-    WaitFor,
+    Adopt, Crds, DesiredState, ExpectCluster, ForceKind, Lock, MaxPrune, Namespace, OnError, OnFailure,
+    OnInterrupted, OnRemove, Patience, Recover, Release, Repository, Sequencing, SetEntry, SetFile, Settings,
+    Values, WaitFor,
 };
 use super::substitute::refused;
 use super::tree::{Text, join};
 use crate::model::{DEFAULT_CONTEXT, ReleaseKey};
 use crate::text::Span;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Helm's own default: `helm upgrade --timeout`.
@@ -41,8 +41,10 @@ pub(super) struct Surroundings<'a> {
     pub(super) files: &'a dyn Files,
     /// The folder against which paths in the file of a span are relative.
     pub(super) dir: &'a dyn Fn(Span) -> &'a Path,
-    /// The folder that paths may not leave.
-    pub(super) root: Option<&'a Path>,
+    /// The folders that paths may not leave.
+    pub(super) roots: Option<&'a [PathBuf]>,
+    /// Whether charts are not looked for.
+    pub(super) skip_charts: bool,
     /// Where to point for what is missing from the file as a whole.
     pub(super) start: Span,
 }
@@ -53,10 +55,13 @@ pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Repo
     let context_is_set = raw.context.as_ref().is_some_and(|raw| !raw.value.value.is_empty());
     let context = resolver.context(raw.context);
     let defaults = Defaults::of(&raw.settings);
-    let settings = resolver.settings(raw.settings);
+    let mut raw_settings = raw.settings;
+    let global_hooks = std::mem::take(&mut raw_settings.hooks);
+    let settings = resolver.settings(raw_settings);
     let declared = matches!(&raw.namespaces, RawNamespaces::Declared(names) if !names.is_empty());
     let mut namespaces = resolver.namespaces(raw.namespaces);
-    let repositories = resolver.repositories(&raw.repositories);
+    let repositories = resolver.repositories(&raw.repositories, &raw.preconfigured);
+    resolver.hooks(&global_hooks, true);
     let mut releases = Vec::with_capacity(raw.apps.len());
     let mut needs = Vec::with_capacity(raw.apps.len());
     for (app, mut raw) in raw.apps {
@@ -180,6 +185,7 @@ impl Resolver<'_, '_, '_, '_> {
             on_error: value_or(raw.on_error, OnError::Continue),
             max_prune: value_or(raw.max_prune, DEFAULT_MAX_PRUNE),
             reverse_delete: or(&raw.reverse_delete, true),
+            labels_authoritative: or(&raw.labels_authoritative, false),
         }
     }
 
@@ -207,6 +213,8 @@ impl Resolver<'_, '_, '_, '_> {
                 protected: raw.protected.is_some_and(|at| at.value),
                 labels: plain(raw.labels),
                 annotations: plain(raw.annotations),
+                limits: raw.limits,
+                quotas: raw.quotas,
                 origin: Some(self.report.sources.location(name.span)),
             };
             out.insert(name.value.value, namespace);
@@ -226,13 +234,35 @@ impl Resolver<'_, '_, '_, '_> {
         }
     }
 
-    fn repositories(&mut self, raw: &TextMap) -> BTreeMap<String, Repository> {
+    fn repositories(&mut self, raw: &TextMap, preconfigured: &[At<Text>]) -> BTreeMap<String, Repository> {
         let sources = self.report.sources;
-        let entries = raw.iter().map(|(name, url)| {
+        let known = preconfigured.iter().map(|name| {
             let origin = sources.location(name.span);
-            (name.value.value.clone(), Repository { url: url.value.value.clone(), origin })
+            (name.value.value.clone(), Repository { url: String::new(), origin })
         });
-        entries.collect()
+        let mut out: BTreeMap<String, Repository> = known.collect();
+        for (name, url) in raw {
+            self.repository_url(&join("helmRepos", name.value.shown()), name.span, url);
+            let origin = sources.location(name.span);
+            out.insert(name.value.value.clone(), Repository { url: url.value.value.clone(), origin });
+        }
+        out
+    }
+
+    /// Looks at the URL of a repository, which may hold a password.
+    fn repository_url(&mut self, path: &str, at: Span, url: &At<Text>) {
+        let (message, hint) = match url.value.value.split_once("://").map(|(scheme, _)| scheme) {
+            Some("http" | "https" | "file") => return,
+            Some("s3" | "gs" | "az") => {
+                self.report
+                    .problems
+                    .extend(refused(&keys::BUCKET_FILE, path, at).map(|problem| problem.conceal(true)));
+                return;
+            }
+            Some("oci") => ("a registry is no repository", "write the whole `oci://…` under `chart`"),
+            _ => ("not the URL of a repository", "it starts with https://"),
+        };
+        self.report.problem(Problem::new(Code::BadValue, path, message, at).conceal(true).hint(hint));
     }
 
     fn release(
@@ -255,7 +285,6 @@ impl Resolver<'_, '_, '_, '_> {
         let (name, span) = self.release_name(path, &app, raw.name);
         let namespace = self.release_namespace(path, app.span, raw.namespace, namespaces);
         let named = name.is_some() && namespace.is_some();
-        let chart = self.chart(path, app.span, raw.chart, raw.version, enabled, repositories);
         let values_files: Vec<At<Text>> = raw
             .values_file
             .into_iter()
@@ -263,12 +292,20 @@ impl Resolver<'_, '_, '_, '_> {
             .chain(raw.values_files)
             .collect();
         let flags = self.helm_flags(path, app.value.shown(), raw.helm_flags, enabled);
+        // Of two versions on its command line Helm takes the last one, and Helmsman writes the flags last.
+        let version = flags.version.or(raw.version);
+        let chart = self.chart(path, app.span, raw.chart, version, enabled, repositories);
+        self.hooks(&raw.hooks, enabled);
+        let secrets = raw.secrets_files.into_iter().filter(|file| !file.value.value.is_empty());
+        let secrets =
+            secrets.filter_map(|file| self.file(path, "secretsFiles", &file, enabled)).collect::<Vec<_>>();
         let own_files = values_files
             .into_iter()
             .filter_map(|file| self.file(path, "valuesFiles", &file, enabled))
             .collect::<Vec<_>>();
         let values = Values {
             files: own_files.into_iter().chain(flags.values_files).collect(),
+            secrets,
             inline: raw.values,
             set: self.set(path, "set", raw.set),
             set_string: self.set(path, "setString", raw.set_string),
@@ -321,9 +358,16 @@ impl Resolver<'_, '_, '_, '_> {
             test: value_or(raw.test, false),
             crds: value_or(raw.crds, if flags.skip_crds { Crds::Skip } else { Crds::Create }),
             sequencing: value_or(raw.sequencing, Sequencing::None),
-            on_failure: value_or(raw.on_failure, defaults.on_failure),
+            on_failure: value_or(
+                raw.on_failure,
+                if flags.rolls_back { OnFailure::Rollback } else { defaults.on_failure },
+            ),
             protected: value_or(raw.protected, false),
-            force: raw.force.map(|at| at.value.into_iter().collect()).unwrap_or_default(),
+            force: match raw.force {
+                Some(at) => at.value.into_iter().collect(),
+                None if flags.force => ForceKind::ALL.into(),
+                None => BTreeSet::new(),
+            },
             allow_data_loss: raw.allow_data_loss,
             on_remove: value_or(raw.on_remove, OnRemove::Uninstall),
             adopt: value_or(raw.adopt, if flags.takes_over { Adopt::Any } else { Adopt::Never }),
@@ -393,7 +437,9 @@ impl Resolver<'_, '_, '_, '_> {
         let mut out = Vec::new();
         for (at, file) in map {
             let key = join("setFile", at.value.shown());
-            if let Some(file) = self.file(path, &key, &file, enabled) {
+            let from_cwd = self.beside_or_in_working_folder(&format!("{path}.{key}"), &file);
+            let found = from_cwd.or_else(|| self.file(path, &key, &file, enabled));
+            if let Some(file) = found {
                 out.push(SetFile { path: at.value.value, file });
             }
         }
