@@ -3,7 +3,7 @@
 use super::merge::{layer_app, merge_files};
 use super::problems::{Code, Problem};
 use super::report::Report;
-use super::tree::{Entry, Kind, Node, Table, Text, join};
+use super::tree::{Entry, Kind, Node, Table, Text, UNWRITTEN, join};
 use super::{find_last, fold, keys};
 use crate::text::Span;
 use crate::value::Value;
@@ -214,7 +214,7 @@ fn value_node(given: &Override, typed: bool) -> Node {
         Some(value) => node_of(&value, given.span),
         // Nobody's log should show it.
         None => {
-            let written = Some("…".to_owned());
+            let written = Some(UNWRITTEN.to_owned());
             let text = Text { value: text.to_owned(), written, private: true };
             Node { kind: Kind::Str(text), span: given.span }
         }
@@ -230,7 +230,7 @@ fn node_of(value: &Value, span: Span) -> Node {
         Value::Uint(number) => Kind::Uint(*number),
         Value::Float(number) => Kind::Float(*number),
         Value::Str(text) => {
-            Kind::Str(Text { value: text.clone(), written: Some("…".to_owned()), private: true })
+            Kind::Str(Text { value: text.clone(), written: Some(UNWRITTEN.to_owned()), private: true })
         }
         Value::List(items) => Kind::List(items.iter().map(|item| node_of(item, span)).collect()),
         Value::Map(map) => Kind::Map(

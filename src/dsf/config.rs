@@ -3,7 +3,7 @@
 //! Values that come from the environment are shown as they are written, and values that look like secrets not at all.
 
 use super::keys::{self, Section};
-use super::tree::{Kind, Node, Table, Text};
+use super::tree::{Kind, Node, Table, Text, UNWRITTEN};
 use crate::text::{Location, Sources};
 use crate::value::Value;
 
@@ -48,7 +48,14 @@ impl Maker<'_> {
             let secret = secret || key.map_or_else(|| looks_secret(&entry.key.value), |key| key.secret);
             let below = key.map(|key| key.shape);
             let name = entry.key.shown().to_owned();
-            (name, self.node(&entry.value, below, secret, entry.key_span))
+            let mut config = self.node(&entry.value, below, secret, entry.key_span);
+            // What the command line says of a key of the language is no secret, but chart values may be.
+            if let (Kind::Str(text), Some(_), false) = (&entry.value.kind, key, secret)
+                && text.written.as_deref() == Some(UNWRITTEN)
+            {
+                config.content = Content::Scalar(Value::Str(text.value.clone()));
+            }
+            (name, config)
         });
         entries.collect()
     }

@@ -46,6 +46,9 @@ pub(super) struct Entry {
     pub(super) value: Node,
 }
 
+/// The written form of what the command line says: it stands in no file.
+pub(super) const UNWRITTEN: &str = "…";
+
 /// Text, which may come from the environment in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Text {

@@ -252,27 +252,3 @@ fn nothing_names_a_place_outside_the_repository() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
-
-/// The last column of the tables of docs/compatibility.md names tests, or cases of desired-state files.
-#[test]
-fn each_known_difference_names_a_test_that_exists() {
-    let text = std::fs::read_to_string(repository("docs/compatibility.md")).unwrap();
-    let code: String = files(&repository("tests"), &["rs"])
-        .into_iter()
-        .chain(files(&repository("src"), &["rs"]))
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect();
-    let mut wrong = Vec::new();
-    let mut named = 0;
-    for line in text.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() >= 3) {
-        let last = line.trim_end_matches(" |").rsplit(" | ").next().unwrap();
-        for name in last.split(", ").filter_map(|name| name.strip_prefix('`')?.strip_suffix('`')) {
-            named += 1;
-            let is_case = repository("tests/cases/dsf").join(name).is_dir();
-            if !is_case && !code.contains(&format!("fn {name}(")) && !code.contains(&format!("mod {name};")) {
-                wrong.push(name.to_owned());
-            }
-        }
-    }
-    assert!(wrong.is_empty() && named > 50, "{named} named, without a test: {wrong:?}");
-}
