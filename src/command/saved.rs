@@ -6,9 +6,9 @@ use super::load::{self, Files};
 use super::{Selection, Session};
 use crate::cluster::ConnectOptions;
 use crate::failure::{Failure, FailureClass};
-use crate::host::{clock, files, random};
+use crate::host::{clock, files, git, random};
 use crate::plan::{Operation, Plan};
-use crate::report::saved_plan::{self, Asked, SavedFile, SavedPlan};
+use crate::report::saved_plan::{self, Asked, Made, SavedFile, SavedPlan};
 
 /// Writes a plan to a file, in one step; only its owner may read it.
 pub(super) fn save(session: &Session, plan: &Plan, operation: Operation, path: &Path) -> Result<(), Failure> {
@@ -27,7 +27,9 @@ pub(super) fn save(session: &Session, plan: &Plan, operation: Operation, path: &
         }
         asked.files.push(saved_file(file)?);
     }
-    let saved = SavedPlan::of(plan, asked, clock::now().to_string(), random::bytes());
+    let first = session.files.states.first().and_then(|path| path.parent());
+    let made = Made { at: clock::now().to_string(), commit: first.and_then(git::commit_of) };
+    let saved = SavedPlan::of(plan, asked, made, random::bytes());
     files::write_atomic(path, saved.to_text().as_bytes())
         .map_err(|error| Failure::of("the plan could not be saved", &error))
 }

@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod env;
 pub mod files;
+pub mod git;
 pub mod random;
 pub mod signals;

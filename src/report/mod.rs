@@ -4,6 +4,7 @@
 
 mod config_json;
 mod drift_json;
+mod effect;
 mod plan_json;
 mod run_json;
 pub mod saved_plan;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::effect::effect;
 use crate::diff::FieldChange;
 use crate::model::ClusterIdentity;
 use crate::plan::{ChartId, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan, Simulation};
@@ -14,6 +15,8 @@ struct PlanReport<'a> {
     context: &'a str,
     changes: bool,
     blocked: bool,
+    /// The digest of what carrying the plan out does.
+    effect: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     namespaces: Vec<&'a str>,
     releases: Vec<ReleaseReport<'a>>,
@@ -104,6 +107,7 @@ pub fn plan_json(plan: &Plan) -> String {
         context: &plan.context,
         changes: plan.has_changes(),
         blocked: plan.has_blocked(),
+        effect: effect(plan),
         namespaces: plan.namespaces.iter().map(|namespace| namespace.name.as_str()).collect(),
         releases: plan.releases.iter().map(release).collect(),
         batches: plan.batches.iter().map(|batch| batch.iter().map(ToString::to_string).collect()).collect(),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::effect::effect;
 use super::plan_json::pretty;
 use crate::go::encoding::hex_encode;
 use crate::history;
@@ -31,6 +32,12 @@ pub struct SavedPlan {
     pub made_by: String,
     /// When it was made, for people.
     pub made_at: String,
+    /// The commit that the first desired-state file is checked out at, for people and for pipelines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The digest of what it does, as in the report of a plan.
+    #[serde(default)]
+    pub effect: String,
     /// What was asked for.
     pub asked: Asked,
     cluster: SavedCluster,
@@ -81,6 +88,15 @@ pub struct Asked {
     pub allow_prune: bool,
     /// `--really-new`.
     pub really_new: bool,
+}
+
+/// When and from what a plan was made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The time.
+    pub at: String,
+    /// The commit, if the files are in a repository.
+    pub commit: Option<String>,
 }
 
 /// A file that a plan was made from.
@@ -173,11 +189,13 @@ fn tag_of(bytes: &[u8]) -> Option<String> {
 
 impl SavedPlan {
     /// Returns a plan in the form in which it is saved. `salt` has to be new for each file.
-    pub fn of(plan: &Plan, asked: Asked, made_at: String, salt: [u8; 16]) -> Self {
+    pub fn of(plan: &Plan, asked: Asked, made: Made, salt: [u8; 16]) -> Self {
         Self {
             format: FORMAT.to_owned(),
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
-            made_at,
+            made_at: made.at,
+            commit: made.commit,
+            effect: effect(plan),
             asked,
             cluster: cluster(&plan.cluster),
             context: plan.context.clone(),

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::support::proxy::{Fault, Proxy, Rule};
 use crate::support::scene::{Scene, chart};
 use crate::support::stored::Stored;
 
@@ -172,4 +173,30 @@ fn a_crash_loop_fails_in_seconds_with_its_last_words() {
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     let message = end["message"].as_str().unwrap();
     assert!(message.contains("keeps crashing") && message.contains("last lines of pod r-"), "{message}");
+}
+
+/// The record of the new revision cannot be settled in the end: the objects are as desired, so nothing goes back.
+#[test]
+fn a_record_that_cannot_be_written_fails_its_release_and_changes_nothing_else() {
+    for way in ["keep", "rollback"] {
+        let scene = scene(&format!("record-{way}"));
+        let rest = format!("onFailure = \"{way}\"");
+        scene.outcome(&app(&rest, "hook = \"post-delete\""), 0);
+        let proxy = Proxy::start(scene.cluster);
+        let refused = Fault::status(403, "Forbidden", "secrets is forbidden: the policy changed");
+        proxy.rule(Rule::on("PUT", "/secrets/sh.helm.release.v1.r.v2").fault(refused));
+        let path = scene.write(&app(&rest, "a = \"two\", hook = \"post-delete\""));
+        let output =
+            proxy.cluster().statectl(["apply", path.to_str().unwrap(), "--yes", "-o", "json"]).expect(1);
+        let end = scene.release(&output.json(), "r").clone();
+        assert_eq!(end["state"], "failed", "{way}");
+        let message = end["message"].as_str().unwrap();
+        assert!(
+            message.contains("sh.helm.release.v1.r.v2") && message.contains("the policy changed"),
+            "{message}"
+        );
+        assert_eq!(scene.value(), "two", "{way}");
+        let states = [1, 2].map(|revision| scene.record(revision).0);
+        assert_eq!(states, ["deployed", "pending-upgrade"], "{way}");
+    }
 }

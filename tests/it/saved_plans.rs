@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::Value as Json;
+
 use crate::support::scene::{Scene, chart};
 
 const TEMPLATES: &str = r#"
@@ -171,4 +173,36 @@ fn a_file_that_is_no_saved_plan_of_this_version_is_a_usage_error() {
     std::fs::write(&path, "{\"format\":\"statectl.saved-plan/v1\"}").unwrap();
     let output = crate::support::statectl::offline(["apply", path.to_str().unwrap(), "--target", "a"]);
     assert_eq!(output.code, 64);
+}
+
+#[test]
+fn the_effect_of_a_plan_is_the_same_as_long_as_it_does_the_same() {
+    let (scene, plan) = saved("effect");
+    // In a repository, the file says which commit it was made from.
+    let commit = "0123456789012345678901234567890123456789";
+    std::fs::create_dir(scene.folder.path().join(".git")).unwrap();
+    std::fs::write(scene.folder.path().join(".git/HEAD"), commit).unwrap();
+    let state = scene.folder.path().join("state.toml");
+    let state = state.to_str().unwrap();
+    let effect = || {
+        scene.cluster.statectl(["plan", state, "--out", &plan]).expect(0);
+        let saved: Json = serde_json::from_str(&std::fs::read_to_string(&plan).unwrap()).unwrap();
+        let report = scene.plan(std::path::Path::new(state));
+        assert_eq!(saved["effect"], report["effect"]);
+        assert_eq!(saved["commit"], commit);
+        let effect = report["effect"].as_str().unwrap().to_owned();
+        assert!(effect.starts_with("sha256:") && effect.len() == 71, "{effect}");
+        effect
+    };
+    let two = effect();
+    assert_eq!(effect(), two);
+    // A value of a Secret cannot be found in it; whatever else is written is.
+    let text = std::fs::read_to_string(state).unwrap();
+    std::fs::write(state, text.replace(&format!("{PASSWORD}-two"), "another")).unwrap();
+    assert_eq!(effect(), two);
+    scene.write(&app("three"));
+    let three = effect();
+    assert_ne!(three, two);
+    scene.write(&app("two").replace("apps.still]\nenabled = true", "apps.still]\nenabled = false"));
+    assert!(![two, three].contains(&effect()));
 }

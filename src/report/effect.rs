@@ -1,0 +1,62 @@
+//! The digest of what a plan would do: the same for every plan with the same effect, whenever and wherever it is made.
+//!
+//! It stands for operations and what they write, not for the state that they were planned with, so an approval that names
+//! it holds as long as the effect is the same. Values of Secrets are not part of it: a digest could be tried out.
+
+use sha2::{Digest as _, Sha256};
+
+use serde_json::Value as Json;
+
+use crate::go::encoding::hex_encode;
+use crate::history::Hook;
+use crate::plan::{Apply, ApplyMode, ObjectAction, Plan, ReleasePlan, Work};
+
+/// Returns the digest, as `sha256:…`.
+pub(super) fn effect(plan: &Plan) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |parts: &[&str]| {
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part.as_bytes());
+        }
+    };
+    for namespace in &plan.namespaces {
+        add(&["namespace", &namespace.body.to_string()]);
+    }
+    for release in plan.releases.iter().filter(|release| release.action.is_change()) {
+        add(&["release", &release.key.to_string(), release.action.name()]);
+        for object in release.objects.iter().filter(|object| object.action != ObjectAction::None) {
+            add(&["object", &object.key.to_string(), object.action.name()]);
+        }
+        for (key, content) in written(release) {
+            add(&["write", &key, &content]);
+        }
+    }
+    format!("sha256:{}", hex_encode(&digest.finalize()))
+}
+
+/// Returns what a release writes, without the values of Secrets.
+fn written(release: &ReleasePlan) -> Vec<(String, String)> {
+    let Work::Deploy(deploy) = &release.work else { return Vec::new() };
+    let applies = deploy.crds.iter().chain(&deploy.applies);
+    let applied = applies.filter(|step| !matches!(step.mode, ApplyMode::Unchanged)).map(content);
+    let hooks = deploy.record.hooks.iter().filter(|_| deploy.run_hooks).map(hook);
+    applied.chain(hooks).collect()
+}
+
+fn content(step: &Apply) -> (String, String) {
+    let mut body = step.body.clone();
+    if step.key.gvk.kind == "Secret" {
+        for member in ["data", "stringData"] {
+            let values = body.get_mut(member).and_then(Json::as_object_mut);
+            values.into_iter().flat_map(|values| values.values_mut()).for_each(|value| *value = Json::Null);
+        }
+    }
+    // Members of an object are sorted, so the same object has the same text.
+    (step.key.to_string(), body.to_string())
+}
+
+fn hook(hook: &Hook) -> (String, String) {
+    let text = if hook.kind == "Secret" { String::new() } else { hook.manifest.clone() };
+    (format!("hook {} {} {}", hook.kind, hook.name, hook.events.join(",")), text)
+}
