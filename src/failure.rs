@@ -17,6 +17,8 @@ pub enum FailureClass {
     Refused,
     /// Usage, or an error in a desired-state file (exit code 64).
     Usage,
+    /// Another run holds the lock (exit code 75).
+    Locked,
     /// Ended by SIGHUP (exit code 129).
     HungUp,
     /// Ended by SIGINT (exit code 130).

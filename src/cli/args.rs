@@ -237,6 +237,9 @@ pub struct ApplyArgs {
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
+    /// How long a lock of another run is waited for, such as `10m`; wins over `settings.lockWait`. 0 means not at all.
+    #[arg(long, value_name = "TIME", value_parser = super::settings::duration)]
+    pub lock_wait: Option<std::time::Duration>,
 }
 
 /// Arguments of `test`.

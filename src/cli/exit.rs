@@ -76,6 +76,7 @@ impl From<FailureClass> for ExitCode {
             FailureClass::NothingSelected => ExitCode::NothingSelected,
             FailureClass::Refused => ExitCode::Refused,
             FailureClass::Usage => ExitCode::Usage,
+            FailureClass::Locked => ExitCode::Locked,
             FailureClass::HungUp => ExitCode::HungUp,
             FailureClass::Interrupted => ExitCode::Interrupted,
             FailureClass::Terminated => ExitCode::Terminated,

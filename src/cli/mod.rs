@@ -170,6 +170,7 @@ async fn apply(
         yes: args.yes,
         warnings_as_errors: args.warnings_as_errors,
         parallel: args.parallel.map(usize::from),
+        lock_wait: args.lock_wait,
     };
     Ok((command::apply::run(&session, console, &outputs, options).await?, false))
 }
@@ -186,6 +187,9 @@ fn code_of(ending: Ending, detailed: bool) -> ExitCode {
     }
     if ending.failed {
         outcomes.push(ExitCode::Failed);
+    }
+    if ending.locked {
+        outcomes.push(ExitCode::Locked);
     }
     if ending.blocked {
         outcomes.push(FailureClass::Refused.into());

@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 
 use super::args::Color;
 use crate::command::Console;
+use crate::dsf::parse_duration;
 use crate::host::env;
 use crate::ui::Style;
 
@@ -22,6 +23,11 @@ pub(super) fn arguments() -> Vec<OsString> {
 /// Returns the environment of the process; names and values that are not UTF-8 are left out.
 pub(super) fn environment() -> BTreeMap<String, String> {
     env::variables()
+}
+
+/// Reads a time such as `90s`, `10m` or `0`.
+pub(super) fn duration(text: &str) -> Result<std::time::Duration, String> {
+    parse_duration(text).ok_or_else(|| "it is not a time such as 90s or 10m".to_owned())
 }
 
 /// Decides about colour, width and movement.

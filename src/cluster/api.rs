@@ -110,6 +110,12 @@ pub enum ApiError {
         /// The kind as `group/version/Kind`.
         kind: String,
     },
+    /// Nothing may be written any more: the lock is lost.
+    #[error("{why}")]
+    Closed {
+        /// Why.
+        why: String,
+    },
     /// The group is served by an aggregated API server that does not answer.
     #[error("the API {group_version} does not answer at present, so its objects cannot be read")]
     StaleGroup {
@@ -135,7 +141,7 @@ impl ApiError {
         match self {
             ApiError::Transport { .. } | ApiError::Timeout { .. } | ApiError::Malformed { .. } => true,
             ApiError::Refused { refusal, .. } => refusal.status >= 500,
-            ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } => false,
+            ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } | ApiError::Closed { .. } => false,
         }
     }
 
@@ -163,7 +169,7 @@ impl ApiError {
             ApiError::StaleGroup { group_version } => {
                 Some(format!("find the APIService of {group_version} whose condition Available is False"))
             }
-            ApiError::Malformed { .. } => None,
+            ApiError::Malformed { .. } | ApiError::Closed { .. } => None,
         }
     }
 }
@@ -220,20 +226,27 @@ impl Api {
         Self { client, in_flight: Arc::new(Semaphore::new(IN_FLIGHT)), timeout }
     }
 
+    /// Returns the same way with a queue of its own: requests on it never wait for others.
+    pub(super) fn aside(&self) -> Self {
+        Self { in_flight: Arc::new(Semaphore::new(IN_FLIGHT)), ..self.clone() }
+    }
+
     /// Sends a request and returns the answer; refusals with an error status are errors.
     pub(super) async fn send(&self, call: &Call<'_>) -> Result<Answer, ApiError> {
-        self.repeated(call, || async {
-            let response = self.exchange(call).await?;
-            let status = response.status().as_u16();
-            let warnings = warnings(response.headers());
-            Ok(Answer { status, body: read_body(call, &response)?, warnings })
-        })
-        .await
+        self.repeated(call, || self.send_once(call, self.timeout)).await
+    }
+
+    /// As [`Api::send`], and whatever comes, it is not tried again.
+    pub(super) async fn send_once(&self, call: &Call<'_>, limit: Duration) -> Result<Answer, ApiError> {
+        let response = self.exchange(call, limit).await?;
+        let status = response.status().as_u16();
+        let warnings = warnings(response.headers());
+        Ok(Answer { status, body: read_body(call, &response)?, warnings })
     }
 
     /// Sends a request and returns the body of the answer as what it should be.
     pub(super) async fn send_as<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, ApiError> {
-        self.repeated(call, || async { read_body(call, &self.exchange(call).await?) }).await
+        self.repeated(call, || async { read_body(call, &self.exchange(call, self.timeout).await?) }).await
     }
 
     /// Tries a request until it has an answer, or an error that will not pass.
@@ -255,7 +268,7 @@ impl Api {
 
     /// Returns a text answer, such as a log; nothing if there is none to be had.
     pub(super) async fn send_text(&self, call: &Call<'_>) -> Option<String> {
-        let response = self.exchange(call).await.ok()?;
+        let response = self.exchange(call, self.timeout).await.ok()?;
         response.status().is_success().then(|| String::from_utf8_lossy(response.body()).into_owned())
     }
 
@@ -284,7 +297,7 @@ impl Api {
         Err(ApiError::Refused { what: call.what(), refusal: Box::new(refusal) })
     }
 
-    async fn exchange(&self, call: &Call<'_>) -> Result<Response<Vec<u8>>, ApiError> {
+    async fn exchange(&self, call: &Call<'_>, limit: Duration) -> Result<Response<Vec<u8>>, ApiError> {
         let transport =
             |error: kube::Error| ApiError::Transport { what: call.what(), source: Box::new(error) };
         let request = request(call).map_err(transport)?;
@@ -297,8 +310,8 @@ impl Api {
             let bytes = body.collect_bytes().await.map_err(transport)?;
             Ok(Response::from_parts(parts, Vec::from(bytes)))
         };
-        let timed = tokio::time::timeout(self.timeout, exchange).await;
-        timed.map_err(|_| ApiError::Timeout { what: call.what(), limit: self.timeout })?
+        let timed = tokio::time::timeout(limit, exchange).await;
+        timed.map_err(|_| ApiError::Timeout { what: call.what(), limit })?
     }
 }
 
@@ -379,8 +392,13 @@ fn unquote(quoted: &str) -> (String, &str) {
     (text, "")
 }
 
+/// Returns the waits between the attempts of a request that the server did not carry out.
+pub(super) fn pauses() -> impl Iterator<Item = Duration> {
+    (1..ATTEMPTS).map(|number| FIRST_PAUSE * 2_u32.pow(number - 1))
+}
+
 /// Returns the wait before the request is tried again, or nothing if it must not be.
-fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Option<Duration> {
+pub(super) fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Option<Duration> {
     let passing = match error {
         ApiError::Transport { source, .. } => {
             !matches!(**source, kube::Error::Auth(_)) && repeat == Repeat::Always
@@ -398,7 +416,7 @@ fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Opt
         },
         // Half a body that nobody noticed on the way.
         ApiError::Malformed { .. } => repeat == Repeat::Always,
-        ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } => false,
+        ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } | ApiError::Closed { .. } => false,
     };
     let asked = error.refusal().and_then(|refusal| refusal.retry_after);
     passing.then(|| asked.unwrap_or(pause).min(LONGEST_PAUSE))

@@ -59,6 +59,11 @@ impl Resource {
         Self::builtin("v1", "Secret", "secrets", true)
     }
 
+    /// Leases: locks, known without discovery.
+    pub fn leases() -> Self {
+        Self::builtin("coordination.k8s.io/v1", "Lease", "leases", true)
+    }
+
     /// Namespaces, known without discovery.
     pub fn namespaces() -> Self {
         Self::builtin("v1", "Namespace", "namespaces", false)

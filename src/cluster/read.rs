@@ -107,6 +107,24 @@ impl Reader {
         }
     }
 
+    /// As [`Reader::get`], asked once and within a time.
+    ///
+    /// # Errors
+    /// As there; nothing is asked again.
+    pub async fn get_within(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+        limit: Duration,
+    ) -> Result<Option<Value>, ApiError> {
+        match self.api.send_once(&Call::get(resource.path(namespace, Some(name))), limit).await {
+            Ok(answer) => Ok(Some(answer.body)),
+            Err(error) if is_absent(&error, name) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns all objects of a kind, in one namespace or in all, page by page.
     ///
     /// # Errors

@@ -17,5 +17,5 @@ pub async fn run(session: &Session, console: Console, outputs: &Outputs) -> Resu
     };
     outputs.write(text, || report::diff_json(&plan))?;
     let failed = errors::show(&plan);
-    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked(), failed, signal: None })
+    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked(), failed, ..Ending::default() })
 }

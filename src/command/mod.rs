@@ -11,6 +11,7 @@ pub mod drift;
 mod errors;
 mod given;
 mod load;
+mod locking;
 mod moves;
 mod observer;
 mod output;
@@ -50,6 +51,8 @@ pub struct Ending {
     pub blocked: bool,
     /// Something that was tried did not work.
     pub failed: bool,
+    /// Another run holds the lock of at least one release.
+    pub locked: bool,
     /// The signal that ended the run.
     pub signal: Option<crate::host::signals::Signal>,
 }

@@ -44,7 +44,8 @@ pub async fn run(
     outputs.write(text, || report::plan_json(&plan))?;
     let failed = errors::show(&plan);
     let warned = warnings_as_errors && errors::warned(&plan);
-    Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked() || warned, failed, signal: None })
+    let blocked = plan.has_blocked() || warned;
+    Ok(Ending { changes: plan.has_changes(), blocked, failed, ..Ending::default() })
 }
 
 /// Returns the command that carries the plan out.

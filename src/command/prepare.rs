@@ -92,13 +92,29 @@ impl Session {
 
     /// Reads, connects and plans. A signal ends it at once: nothing was written.
     pub(super) async fn planned(&self, operation: Operation) -> Result<(Loaded, Cluster, Plan), Failure> {
+        let (loaded, cluster) = self.connected().await?;
+        let plan = self.planned_on(&loaded, &cluster, operation).await?;
+        Ok((loaded, cluster, plan))
+    }
+
+    /// Reads and connects.
+    pub(super) async fn connected(&self) -> Result<(Loaded, Cluster), Failure> {
         let work = async {
             let loaded = self.load()?;
             let cluster = self.open(&loaded.state).await?;
-            let plan = self.plan(&loaded, &cluster, operation).await?;
-            Ok((loaded, cluster, plan))
+            Ok((loaded, cluster))
         };
         self.until_stopped(work).await
+    }
+
+    /// Plans what was read.
+    pub(super) async fn planned_on(
+        &self,
+        loaded: &Loaded,
+        cluster: &Cluster,
+        operation: Operation,
+    ) -> Result<Plan, Failure> {
+        self.until_stopped(self.plan(loaded, cluster, operation)).await
     }
 
     /// Does something that may be given up at any moment, until a signal asks for the end.

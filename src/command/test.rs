@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::locking::Locking;
 use super::output::Outputs;
 use super::{Console, Ending, Session};
 use crate::cluster::Writer;
@@ -49,10 +50,12 @@ pub async fn run(
         unfit.push(Tested { key: release.key.clone(), tests: Vec::new(), failure: Some(why) });
     }
     let writer = Writer::new(cluster.reader.clone());
+    let locking = Locking::of(session, &loaded, &writer, "test", None);
     let progress = Progress::new(console.err, console.live);
     let show = |event: Event| progress.show(&event);
     let run = execute::Run {
         writer: &writer,
+        locks: locking.locks(),
         discovery: cluster.discovery,
         parallel: parallel.unwrap_or(loaded.state.settings.parallel),
         stop_on_error: false,

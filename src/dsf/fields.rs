@@ -270,7 +270,7 @@ pub(super) fn wrong_type<T>(node: &Node, path: &str, wanted: &str, cx: &mut Cont
 const MAX_SECONDS: u64 = 10 * 366 * 24 * 3600;
 
 /// Reads seconds without a unit, or numbers with the units `ms`, `s`, `m`, `h` and `d`, largest first or not.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         return text.parse().ok().filter(|s| *s <= MAX_SECONDS).map(Duration::from_secs);
     }

@@ -37,6 +37,7 @@ mod values_file;
 mod vars;
 
 pub use config::Config;
+pub use fields::parse_duration;
 pub use files::{Files, PathKind};
 pub use notes::{Level, Note, NoteCode};
 pub use problems::{Code, Problem, Problems};

@@ -22,8 +22,9 @@ pub(super) async fn deploy(
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
-    let mut record =
-        records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await?;
+    let written =
+        records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await;
+    let mut record = written.inspect_err(|error| context.note_overtaken(error))?;
     let done = steps(context, key, rules, deploy, &mut record).await;
     if let Err(error) = done {
         let error = mark_failed(context, deploy, record, error).await;
@@ -109,6 +110,9 @@ async fn mark_failed(
     mut record: Record,
     error: StepError,
 ) -> StepError {
+    if error.is_lock_lost() {
+        return error;
+    }
     let reason = error.text();
     let name = &record.release.name;
     record.release.info.description = match deploy.kind {

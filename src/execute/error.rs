@@ -1,5 +1,6 @@
 //! Why a release ended before its last step.
 
+use super::LockError;
 use crate::cluster::ApiError;
 use crate::diff::sanitize_message;
 use crate::execute::Outcome;
@@ -21,6 +22,9 @@ pub enum StepError {
         /// What the server said.
         source: ApiError,
     },
+    /// The lock of the release is not had.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The record cannot be written.
     #[error(transparent)]
     Record(#[from] EncodeError),
@@ -113,11 +117,13 @@ impl StepError {
     /// to stop, or when not even the record could be written.
     pub(super) fn can_be_rolled_back(&self) -> bool {
         match self {
+            _ if self.is_lock_lost() => false,
             StepError::Api(_)
             | StepError::Object { .. }
             | StepError::NotReady { .. }
             | StepError::TimedOut { .. } => true,
             StepError::Record(_)
+            | StepError::Lock(_)
             | StepError::TestFailed { .. }
             | StepError::Stale { .. }
             | StepError::Interrupted { .. }
@@ -136,6 +142,7 @@ impl StepError {
             | StepError::RollbackFailed { cause, .. }
             | StepError::TestFailed { cause, .. } => cause.kind(),
             StepError::Api(_)
+            | StepError::Lock(_)
             | StepError::Record(_)
             | StepError::Stale { .. }
             | StepError::NotReady { .. }
@@ -144,9 +151,29 @@ impl StepError {
         }
     }
 
+    /// Tells whether the lock was lost: then not even the record may be touched.
+    pub(super) fn is_lock_lost(&self) -> bool {
+        match self {
+            StepError::Api(source) | StepError::Object { source, .. } => {
+                matches!(source, ApiError::Closed { .. })
+            }
+            StepError::Twice { first, second } => first.is_lock_lost() || second.is_lock_lost(),
+            StepError::TestFailed { cause, .. } => cause.is_lock_lost(),
+            StepError::RollbackFailed { second, .. } => second.is_lock_lost(),
+            _ => false,
+        }
+    }
+
     pub(super) fn into_outcome(self) -> Outcome {
         let message = self.text();
         match self {
+            _ if self.is_lock_lost() => Outcome::LockLost { message },
+            StepError::Lock(LockError::Held { .. }) => Outcome::Locked { message },
+            StepError::Lock(LockError::Interrupted { .. }) => Outcome::Interrupted { message },
+            StepError::Lock(ref error) => {
+                let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                Outcome::Failed { message: format!("{message}{hint}") }
+            }
             StepError::Stale { .. } => Outcome::Stale { message },
             StepError::Interrupted { .. } => Outcome::Interrupted { message },
             StepError::RolledBack { revision, .. } => Outcome::RolledBack { message, revision },

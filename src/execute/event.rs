@@ -26,6 +26,8 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are what the variant says")]
 pub enum Phase {
+    /// Somebody else holds the lock of the release.
+    Locked { holder: String },
     /// The record of the new revision is written.
     Recording { revision: u64 },
     /// A hook runs.
@@ -75,6 +77,10 @@ pub enum Outcome {
     RolledBack { message: String, revision: u64 },
     /// What was planned no longer fits; nothing more was done.
     Stale { message: String },
+    /// Another run holds its lock, and was waited for long enough. It was not started.
+    Locked { message: String },
+    /// The lock was lost while it was under way; nothing more was written.
+    LockLost { message: String },
     /// It was not started.
     Skipped { because: String },
     /// It was not started: what it waits for outside of this run was not there, or not ready, in time.
@@ -96,6 +102,7 @@ impl Outcome {
             Outcome::Failed { .. }
                 | Outcome::RolledBack { .. }
                 | Outcome::Stale { .. }
+                | Outcome::LockLost { .. }
                 | Outcome::Interrupted { .. }
         )
     }
@@ -116,6 +123,8 @@ impl Outcome {
             Outcome::Failed { .. } => "failed",
             Outcome::RolledBack { .. } => "failed and was rolled back",
             Outcome::Stale { .. } => "is not as it was planned",
+            Outcome::Locked { .. } => "is locked",
+            Outcome::LockLost { .. } => "lost its lock",
             Outcome::Skipped { .. } => "was skipped",
             Outcome::Waiting { .. } => "waits",
             Outcome::Interrupted { .. } => "was interrupted",
@@ -133,6 +142,8 @@ impl Outcome {
             Outcome::Failed { .. } => "failed",
             Outcome::RolledBack { .. } => "rolled-back",
             Outcome::Stale { .. } => "stale",
+            Outcome::Locked { .. } => "locked",
+            Outcome::LockLost { .. } => "lock-lost",
             Outcome::Skipped { .. } => "skipped",
             Outcome::Waiting { .. } => "waiting",
             Outcome::Interrupted { .. } => "interrupted",

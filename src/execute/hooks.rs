@@ -111,6 +111,8 @@ async fn run_one(
         remove(context, ready, timeout).await?;
     }
     let namespace = ready.key.namespace.as_deref();
+    // What a hook does cannot be taken back.
+    context.writer.make_sure().await?;
     // Hooks never take fields from others, as in Helm 4.
     let options = ApplyOptions { force: false, manager: FIELD_MANAGER };
     let applied =

@@ -7,7 +7,9 @@
 mod deploy;
 mod error;
 mod event;
+mod guarded;
 mod hooks;
+mod lease;
 mod logs;
 mod look;
 mod objects;
@@ -20,6 +22,7 @@ mod wait;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -31,6 +34,7 @@ use tokio::time::Instant;
 
 pub use error::StepError;
 pub use event::{Event, Outcome, Phase, WaitingOn};
+pub use lease::{Held, LockError, LockOptions, Locks, Past, Patience, Waiting};
 pub use testing::{Testable, Tested, run_tests};
 
 use crate::cluster::{ApplyOptions, Discovery, Pace, Resource, Watches, Writer};
@@ -45,6 +49,8 @@ const DISCOVERY_POLL: Duration = Duration::from_millis(100);
 pub struct Run<'a> {
     /// The way to the cluster.
     pub writer: &'a Writer,
+    /// How releases are locked; nothing where the file says that they are not.
+    pub locks: Option<Arc<Locks>>,
     /// The kinds that the server knows; renewed when custom resource definitions arrive.
     pub discovery: Discovery,
     /// Releases at once.
@@ -58,26 +64,45 @@ pub struct Run<'a> {
 }
 
 /// What the steps of all releases share.
-struct Context<'a> {
-    writer: &'a Writer,
+struct Shared<'a> {
+    locks: Option<Arc<Locks>>,
     discovery: RwLock<Discovery>,
     watches: Watches,
     /// Whether it was said that something cannot be watched.
     has_complained: AtomicBool,
+    /// Whether a release was found changed before anything of it was written.
+    overtaken: AtomicBool,
     stop: &'a Stop,
     events: &'a (dyn Fn(Event) + Sync),
 }
 
+/// What the steps of one release work with.
+struct Context<'a> {
+    /// The way to write: behind the lock of the release, once it is held.
+    writer: Writer,
+    shared: Arc<Shared<'a>>,
+}
+
 impl<'a> Context<'a> {
     fn new(run: Run<'a>) -> Self {
-        Context {
-            writer: run.writer,
+        let shared = Shared {
+            locks: run.locks,
             watches: Watches::new(run.writer.reader().clone(), Pace::default()),
             has_complained: AtomicBool::new(false),
+            overtaken: AtomicBool::new(false),
             discovery: RwLock::new(run.discovery),
             stop: run.stop,
             events: run.events,
-        }
+        };
+        Context { writer: run.writer.clone(), shared: Arc::new(shared) }
+    }
+}
+
+impl<'a> std::ops::Deref for Context<'a> {
+    type Target = Shared<'a>;
+
+    fn deref(&self) -> &Shared<'a> {
+        &self.shared
     }
 }
 
@@ -89,6 +114,13 @@ impl Context<'_> {
     /// Tells whether this is the first time that it is said that something cannot be watched.
     fn says_once(&self) -> bool {
         !self.has_complained.swap(true, std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Notes that the first write of a release came too late, if that is what went wrong.
+    fn note_overtaken(&self, error: &StepError) {
+        if matches!(error, StepError::Stale { .. }) {
+            self.overtaken.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
     }
 
     async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, StepError> {
@@ -131,9 +163,16 @@ pub struct Outcomes {
     pub releases: BTreeMap<ReleaseKey, Outcome>,
     /// Namespaces that could not be made or labelled, and why.
     pub namespaces: BTreeMap<String, String>,
+    /// Whether somebody had changed a release since the plan, and nothing of it was written.
+    pub overtaken: bool,
 }
 
 impl Outcomes {
+    /// Tells whether another run holds the lock of a release.
+    pub fn has_locked(&self) -> bool {
+        self.releases.values().any(|outcome| matches!(outcome, Outcome::Locked { .. }))
+    }
+
     /// Tells whether something that was tried did not work, or was waited for in vain.
     pub fn has_failed(&self) -> bool {
         !self.namespaces.is_empty() || self.releases.values().any(Outcome::is_unfinished)
@@ -209,7 +248,8 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
         schedule.end(at);
     }
     let namespaces = namespaces.into_iter().map(|(name, error)| (name, error.text())).collect();
-    Outcomes { releases: outcomes, namespaces }
+    let overtaken = context.overtaken.load(std::sync::atomic::Ordering::Relaxed);
+    Outcomes { releases: outcomes, namespaces, overtaken }
 }
 
 /// Why nothing new is started, if so.
@@ -246,6 +286,16 @@ fn obstacle(
     missing.map(|because| Outcome::Skipped { because })
 }
 
+/// Creates the namespaces of a plan ahead of it, for what has to be there before the run. What goes wrong is told by the
+/// run, which does the same.
+pub async fn make_namespaces(plan: &Plan, writer: &Writer) {
+    for namespace in &plan.namespaces {
+        let options = ApplyOptions { force: false, manager: NAMESPACE_MANAGER };
+        let (resource, name) = (Resource::namespaces(), &namespace.name);
+        drop(writer.apply(&resource, None, name, &namespace.body, options).await);
+    }
+}
+
 /// Creates namespaces; returns what went wrong, by name.
 async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<String, StepError> {
     let mut problems = BTreeMap::new();
@@ -273,12 +323,13 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
     if let Err(outcome) = unchanged_needs(context, plan, release).await {
         return (release.key.clone(), outcome);
     }
-    let result = match &release.work {
+    let result = guarded::locked(context, &release.key, async |own| match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
-        Work::Deploy(deploy) => deploy::deploy(context, &release.key, &release.ready, deploy).await,
-        Work::Uninstall(uninstall) => uninstall::uninstall(context, uninstall).await,
-        Work::Disown(disown) => uninstall::disown(context, disown).await,
-    };
+        Work::Deploy(deploy) => deploy::deploy(own, &release.key, &release.ready, deploy).await,
+        Work::Uninstall(uninstall) => uninstall::uninstall(own, uninstall).await,
+        Work::Disown(disown) => uninstall::disown(own, disown).await,
+    })
+    .await;
     (release.key.clone(), result.unwrap_or_else(StepError::into_outcome))
 }
 

@@ -64,6 +64,9 @@ async fn restore(
         records::create(context, &started(&work.record), &work.labels, &std::collections::BTreeMap::new())
             .await?;
     if let Err(error) = steps(context, key, rules, work, &mut record).await {
+        if error.is_lock_lost() {
+            return Err(error);
+        }
         let error = name_stuck_pods(context, work, error).await;
         record.release.info.description =
             format!("Rollback {:?} failed: {}", record.release.name, error.text());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 
-use super::{Context, Run, StepError, hooks, records};
+use super::{Context, Run, StepError, guarded, hooks, records};
 use crate::history::{HookRun, Phase, Record};
 use crate::model::ReleaseKey;
 
@@ -45,7 +45,8 @@ pub async fn run_tests(releases: Vec<Testable>, run: Run<'_>) -> Vec<Tested> {
 async fn test_one(context: &Context<'_>, release: Testable) -> Tested {
     let Testable { mut record, timeout } = release;
     let key = record.key();
-    let result = test(context, &key, &mut record, timeout).await;
+    let work = async |own: &Context<'_>| test(own, &key, &mut record, timeout).await;
+    let result = guarded::locked(context, &key, work).await;
     let hooks = record.release.hooks.iter().filter(|hook| hook.events.iter().any(|event| event == TEST));
     let tests = hooks.map(|hook| (hook.name.clone(), word(&hook.last_run.phase).to_owned())).collect();
     Tested { key, tests, failure: result.err().map(|error| error.text()) }

@@ -17,6 +17,13 @@ pub fn variables() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Returns `user@host` and the number of this process.
+pub fn who() -> (String, u32) {
+    let user = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    (format!("{}@{host}", user.unwrap_or_else(|| "unknown".to_owned())), std::process::id())
+}
+
 /// Returns the working folder; nothing if it was removed.
 pub fn working_folder() -> Option<PathBuf> {
     std::env::current_dir().ok()

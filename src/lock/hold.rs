@@ -36,6 +36,9 @@ pub struct Hold {
     version: Version,
     seq: u64,
     until: Moment,
+    /// When the renewal under way was sent first: as long as its outcome is not known, it may have been carried out
+    /// then, and its time counts from there.
+    sent: Option<Moment>,
     lost: Option<Loss>,
 }
 
@@ -43,7 +46,7 @@ impl Hold {
     /// A lock that was acquired by a request that was sent at `sent` and stored as `version`.
     pub fn new(times: Times, holder: &str, sent: Moment, version: Version, seq: u64) -> Self {
         let until = sent.plus(times.renew_within);
-        Self { times, holder: holder.to_owned(), version, seq, until, lost: None }
+        Self { times, holder: holder.to_owned(), version, seq, until, sent: None, lost: None }
     }
 
     /// Returns the version to renew or release.
@@ -51,10 +54,15 @@ impl Hold {
         &self.version
     }
 
-    /// Returns the number that the next renewal carries. It is another one each time, so that a renewal changes the
-    /// object even where every clock stands still.
-    pub fn next_seq(&self) -> u64 {
-        self.seq + 1
+    /// Begins a renewal: returns the version to replace, and the number that the renewal carries. It is another number
+    /// each time, so that a renewal changes the object even where every clock stands still.
+    ///
+    /// # Errors
+    /// The lock is lost.
+    pub fn begin(&mut self, now: Moment) -> Result<(Version, u64), Loss> {
+        self.may_write(now)?;
+        self.sent.get_or_insert(now);
+        Ok((self.version.clone(), self.seq + 1))
     }
 
     /// Returns why the lock is lost, if it is.
@@ -76,33 +84,33 @@ impl Hold {
         }
     }
 
-    /// A renewal that was sent at `sent` was stored as `version`.
+    /// The renewal was stored as `version` by a request that was sent at `sent`.
     pub fn renewed(&mut self, sent: Moment, version: Version) {
         if self.lost.is_none() && version.uid == self.version.uid {
             self.version = version;
             self.seq += 1;
             self.until = self.until.max(sent.plus(self.times.renew_within));
+            self.sent = None;
         }
     }
 
-    /// What the lock says after a renewal that was sent at `sent` and whose outcome is not known, or which was refused
-    /// because the lock has changed. A renewal of our own whose answer was lost is recognised by its number.
-    pub fn found(&mut self, sent: Moment, found: Option<&Sight>) {
+    /// What the lock says after a renewal whose outcome is not known, or which was refused because the lock has
+    /// changed. A renewal of our own whose answer was lost is recognised by its number.
+    pub fn found(&mut self, found: Option<&Sight>) {
         if self.lost.is_some() {
             return;
         }
         match found {
             Some(sight) if sight.version.uid == self.version.uid && sight.holder == self.holder => {
-                if sight.seq == self.seq + 1 {
-                    self.renewed(sent, sight.version.clone());
-                } else if sight.seq != self.seq {
-                    self.lost = Some(Loss::TakenBy(String::new()));
+                match self.sent {
+                    Some(sent) if sight.seq == self.seq + 1 => self.renewed(sent, sight.version.clone()),
+                    _ if sight.seq == self.seq => {}
+                    _ => self.lost = Some(Loss::TakenBy(String::new())),
                 }
             }
-            Some(sight) if sight.version.uid == self.version.uid => {
+            Some(sight) if sight.version.uid == self.version.uid || !sight.holder.is_empty() => {
                 self.lost = Some(Loss::TakenBy(sight.who()));
             }
-            Some(sight) if !sight.holder.is_empty() => self.lost = Some(Loss::TakenBy(sight.who())),
             Some(_) | None => self.lost = Some(Loss::Gone),
         }
     }

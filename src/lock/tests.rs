@@ -70,7 +70,8 @@ fn a_holder_that_is_too_late_once_never_writes_again() {
     // The time counts from the sending, whenever the answer comes.
     assert_eq!(hold.may_write(at(22.0)), Err(Loss::TooLate));
     hold.renewed(at(22.5), version(3));
-    hold.found(at(22.5), Some(&sight(3, "me", 3)));
+    hold.found(Some(&sight(3, "me", 3)));
+    assert_eq!(hold.begin(at(22.6)), Err(Loss::TooLate));
     assert_eq!(hold.may_write(at(22.6)), Err(Loss::TooLate));
 }
 
@@ -95,8 +96,10 @@ fn what_is_found_after_an_unknown_renewal_decides() {
         (None, Some(Loss::Gone)),
     ] {
         let mut hold = Hold::new(Times::of(LEASE), "me", at(0.0), version(1), 1);
-        hold.found(at(10.0), found.as_ref());
+        hold.begin(at(10.0)).unwrap();
+        hold.found(found.as_ref());
         assert_eq!(hold.lost(), expected.as_ref(), "{found:?}");
+        // Its time counts from the first sending, whichever attempt was carried out.
         let renewed = found.as_ref().is_some_and(|found| found.seq == 2 && found.holder == "me");
         assert_eq!(hold.may_write(at(20.0)).is_ok(), renewed, "{found:?}");
     }
@@ -234,10 +237,10 @@ proptest! {
                     }
                 }
                 Step::Renew { takes, done, answered } => {
-                    if hold.may_write(holder_clock(now)).is_err() {
+                    let sent = holder_clock(now);
+                    if hold.begin(sent).is_err() {
                         continue;
                     }
-                    let sent = holder_clock(now);
                     let number = stored.last().map_or(0, |(_, number)| *number) + u32::from(done);
                     now += u64::from(takes);
                     if done {
@@ -248,7 +251,7 @@ proptest! {
                     if done && answered {
                         hold.renewed(sent, version(number));
                     } else {
-                        hold.found(sent, Some(&sight(number, "me", seq)));
+                        hold.found(Some(&sight(number, "me", seq)));
                     }
                 }
             }

@@ -39,9 +39,11 @@ pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
         let (revision, message) = match outcome {
             Outcome::Deployed { revision } => (Some(*revision), None),
             Outcome::RolledBack { message, revision } => (Some(*revision), Some(message.as_str())),
-            Outcome::Failed { message } | Outcome::Stale { message } | Outcome::Interrupted { message } => {
-                (None, Some(message.as_str()))
-            }
+            Outcome::Failed { message }
+            | Outcome::Stale { message }
+            | Outcome::Locked { message }
+            | Outcome::LockLost { message }
+            | Outcome::Interrupted { message } => (None, Some(message.as_str())),
             Outcome::Skipped { because: text } | Outcome::Waiting { on: text } => (None, Some(text.as_str())),
             Outcome::Unchanged | Outcome::Blocked | Outcome::Uninstalled | Outcome::Orphaned => (None, None),
         };

@@ -117,6 +117,8 @@ impl Progress {
             | Outcome::Failed { .. }
             | Outcome::RolledBack { .. }
             | Outcome::Stale { .. }
+            | Outcome::Locked { .. }
+            | Outcome::LockLost { .. }
             | Outcome::Interrupted { .. } => self.style.danger(outcome.word()),
         };
         format!("{key}: {word}{time}")
@@ -133,6 +135,7 @@ impl Progress {
 
 fn phase_text(phase: &Phase) -> String {
     match phase {
+        Phase::Locked { holder } => format!("waits for its lock, held by {holder}"),
         Phase::Recording { revision } => format!("writes the record of revision {revision}"),
         Phase::Hook { event, name } => format!("runs {event} hook {name}"),
         Phase::Applying { object, number, total } => format!("applies {object} ({number} of {total})"),
@@ -160,6 +163,7 @@ fn waiting_text(on: &[WaitingOn]) -> String {
 /// What has to differ for a new line off a terminal.
 fn phase_kind(phase: &Phase) -> String {
     match phase {
+        Phase::Locked { .. } => "lock".to_owned(),
         Phase::Recording { .. } | Phase::Finishing => "record".to_owned(),
         Phase::Hook { event, name } => format!("hook {event} {name}"),
         Phase::Applying { .. } => "apply".to_owned(),

@@ -27,6 +27,8 @@ pub fn render(run: &Outcomes, style: Style) -> String {
             Outcome::Stale { message } => (style.danger("stale"), message.clone()),
             Outcome::Interrupted { message } => (style.danger("interrupted"), message.clone()),
             Outcome::Waiting { on } => (style.change("waiting"), on.clone()),
+            Outcome::Locked { message } => (style.change("locked"), message.clone()),
+            Outcome::LockLost { message } => (style.danger("lock lost"), message.clone()),
             Outcome::Skipped { because } => (style.change("skipped"), because.clone()),
         };
         let detail = detail.replace('\n', "\n      ");

@@ -31,8 +31,11 @@ impl Scene {
         let prefix = format!("/{}/secrets/sh.helm.release.v1.{release}.", self.namespace);
         let requests = self.cluster.requests_since(mark);
         let uris = requests.iter().filter(|request| request["verb"] == "update");
-        uris.filter_map(|request| Some(request["requestURI"].as_str()?.split_once(&prefix)?.1.to_owned()))
-            .collect()
+        let name = |request: &Json| {
+            let path = request["requestURI"].as_str()?.split('?').next()?;
+            Some(path.split_once(&prefix)?.1.to_owned())
+        };
+        uris.filter_map(name).collect()
     }
 }
 

@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 use crate::support::proxy::{Fault, Proxy, Rule};
 use crate::support::scene::Scene;
 
-const APPS: &str = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n";
+/// A write whose outcome is not known leaves its locks to end by silence.
+const APPS: &str = "[settings]\nleaseDuration = \"3s\"\n[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n";
 
 fn state(report: &Json) -> (String, String) {
     let release = &report["releases"][0];

@@ -26,6 +26,7 @@ mod helmsman_files;
 mod immutable;
 mod incomplete;
 mod leftovers;
+mod locks;
 mod moves;
 mod order;
 mod ownership;

@@ -144,6 +144,42 @@ impl Cluster {
         Self { kubeconfig, audit_log: self.audit_log.clone() }
     }
 
+    /// Makes a service account that may do in its namespace what `rules` say (API group, resources, verbs; lists joined by
+    /// commas), and nothing else. `folder` holds its kubeconfig.
+    pub(crate) fn as_user_with(
+        &self,
+        namespace: &str,
+        name: &str,
+        folder: &std::path::Path,
+        rules: &[(&str, &str, &str)],
+    ) -> Self {
+        let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let rules: Vec<Json> = rules
+            .iter()
+            .map(|(group, resources, verbs)| {
+                serde_json::json!({"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)})
+            })
+            .collect();
+        let metadata = serde_json::json!({"name": name, "namespace": namespace});
+        let items = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata, "rules": rules},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata,
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]},
+        ]});
+        let file = folder.join(format!("{name}.json"));
+        std::fs::write(&file, items.to_string()).expect("it can be written");
+        self.tool("kubectl", &["apply", "-f", file.to_str().expect("it is text")]);
+        let token = self.tool("kubectl", &["create", "token", name, "-n", namespace]);
+        let text = std::fs::read_to_string(&self.kubeconfig).expect("the kubeconfig is there");
+        let mut config: Json = serde_yaml::from_str(&text).expect("it is YAML");
+        config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
+        let kubeconfig = folder.join(format!("{name}.kubeconfig"));
+        std::fs::write(&kubeconfig, config.to_string()).expect("it can be written");
+        Self { kubeconfig, audit_log: self.audit_log.clone() }
+    }
+
     /// Returns the audit entries since `mark`.
     pub(crate) fn requests_since(&self, mark: u64) -> Vec<Json> {
         use std::io::{Read as _, Seek as _, SeekFrom};

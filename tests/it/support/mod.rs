@@ -3,6 +3,7 @@
 pub(crate) mod cluster;
 pub(crate) mod proxy;
 pub(crate) mod scene;
+pub(crate) mod signal;
 pub(crate) mod statectl;
 pub(crate) mod stored;
 pub(crate) mod webhook;

@@ -43,6 +43,10 @@ pub(crate) enum Fault {
     CutWatch(Duration),
     /// A watch is opened, and tells nothing.
     SilentWatch,
+    /// The request does not reach the server, and there is never an answer.
+    Hang,
+    /// The server does what was asked, and there is never an answer.
+    HangReply,
     /// The answer's JSON is changed on its way.
     Change(fn(&mut Json)),
 }
@@ -299,6 +303,7 @@ async fn answer(
             return send(stream, *status, headers, body.as_bytes(), body.len()).await;
         }
         Some(Fault::Drop) => return false,
+        Some(Fault::Hang) => return std::future::pending().await,
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
         _ => {}
     }
@@ -334,6 +339,7 @@ async fn answer(
     let status = parts.status.as_u16();
     match fault {
         Some(Fault::DropReply) => false,
+        Some(Fault::HangReply) => std::future::pending().await,
         Some(Fault::CutReply(keep)) => {
             let kept = body.get(..keep).unwrap_or(&body);
             send(stream, status, &headers, kept, body.len()).await;

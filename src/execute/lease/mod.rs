@@ -1,0 +1,287 @@
+//! Locks on the real server: taking, keeping and giving them back.
+//!
+//! What a lock means is decided in [`crate::lock`]; this is the traffic. A free lock costs two requests: it is created,
+//! and removed at the end. Writes that rest on it go through its [`Gate`], which stays shut once the lock is lost.
+
+mod error;
+mod held;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+
+pub use error::LockError;
+pub use held::Held;
+
+use crate::cluster::{ApiError, Deadline, Resource, Writer};
+use crate::host::clock::{self, Clock};
+use crate::host::signals::Stop;
+use crate::lock::{self, Info, Kind, Moment, Name, Sight, Standing, Times, Version, Watch};
+
+/// Locks looked at side by side.
+const SIDE_BY_SIDE: usize = 8;
+
+/// How locks are taken in one run.
+pub struct Locks {
+    writer: Writer,
+    kind: Kind,
+    times: Times,
+    info: Info,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+    /// How long a lock of somebody else is waited for.
+    wait: Duration,
+    /// What was seen of each lock that somebody else holds.
+    watches: Mutex<BTreeMap<Name, Watch>>,
+}
+
+/// What the locks of a run are made with.
+pub struct LockOptions {
+    /// The kind of object.
+    pub kind: Kind,
+    /// The silence after which a holder counts as dead.
+    pub lease: Duration,
+    /// How long a lock of somebody else is waited for.
+    pub wait: Duration,
+    /// What this process says about itself.
+    pub info: Info,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Asks for the end.
+    pub stop: Stop,
+}
+
+/// What is told while a lock is waited for.
+pub struct Waiting<'a> {
+    /// The holder.
+    pub holder: &'a str,
+    /// How long it was silent, as far as it was watched.
+    pub silence: Duration,
+}
+
+/// How a lock is taken from somebody who is not silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It is not.
+    Wait,
+    /// At once: its holder stops at its next renewal, and whoever takes it has to wait that long.
+    Evict,
+}
+
+impl Locks {
+    /// Prepares; nothing is sent yet.
+    pub fn new(writer: &Writer, options: LockOptions) -> Arc<Self> {
+        Arc::new(Self {
+            // A renewal must not wait behind hundreds of dry runs.
+            writer: writer.aside(),
+            kind: options.kind,
+            times: Times::of(options.lease),
+            info: options.info,
+            clock: options.clock,
+            stop: options.stop,
+            wait: options.wait,
+            watches: Mutex::default(),
+        })
+    }
+
+    /// Returns what the objects are made of.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the times.
+    pub fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// Takes a lock. While somebody else holds it, it is watched, and so are the locks of `others`, so that taking
+    /// them afterwards does not begin to wait anew.
+    ///
+    /// # Errors
+    /// It is held for longer than this run waits, or cannot be had at all.
+    pub async fn acquire(
+        self: &Arc<Self>,
+        name: &Name,
+        others: &[Name],
+        patience: Patience,
+        told: &(dyn Fn(Waiting<'_>) + Sync),
+    ) -> Result<Held, LockError> {
+        let began = self.clock.watching();
+        let mut watch = self.take_watch(name);
+        // When the first request was sent that may have taken the lock without a word of it.
+        let mut open: Option<Moment> = None;
+        let mut exists = false;
+        let mut waited = false;
+        loop {
+            if !exists {
+                let sent = self.clock.holding();
+                let object = lock::created_object(self.kind, name, &self.times, &self.info, &now());
+                match self.store(name, &object).await {
+                    Ok(sight) => {
+                        return Ok(self.held(name, open.unwrap_or(sent), sight, Past::Fresh, waited));
+                    }
+                    Err(error) if error.is_status(409) => {}
+                    Err(error) if error.leaves_open() => drop(open.get_or_insert(sent)),
+                    Err(error) => return Err(LockError::of(self.kind, name, error)),
+                }
+            }
+            let asked = self.clock.watching();
+            let found = self.read(name).await;
+            let answered = self.clock.watching();
+            let sight = match found {
+                Ok(Some(sight)) => sight,
+                Ok(None) => {
+                    exists = false;
+                    if let Some(error) = self.is_over(began) {
+                        return Err(error(String::new()));
+                    }
+                    self.pause(began, self.times.retry / 8).await?;
+                    continue;
+                }
+                Err(error) if error.leaves_open() && self.is_over(began).is_none() => {
+                    self.pause(began, self.times.retry).await?;
+                    continue;
+                }
+                Err(error) => return Err(LockError::of(self.kind, name, error)),
+            };
+            exists = true;
+            if sight.holder == self.info.id
+                && let Some(sent) = open
+            {
+                return Ok(self.held(name, sent, sight, Past::Fresh, waited));
+            }
+            let standing = if sight.is_foreign() {
+                Standing::Held { silence: Duration::ZERO }
+            } else {
+                watch.look(&sight, asked, answered)
+            };
+            let past = match standing {
+                Standing::Free => Some(Past::Free),
+                Standing::Silent => Some(Past::Silent),
+                Standing::Held { .. } if patience == Patience::Evict => Some(Past::Evicted),
+                Standing::Held { .. } => None,
+            };
+            if let Some(past) = past {
+                let sent = self.clock.holding();
+                let object = lock::acquired_object(self.kind, name, &self.times, &self.info, &sight, &now());
+                match self.store(name, &object).await {
+                    Ok(taken) => {
+                        return Ok(self.held(name, open.unwrap_or(sent), taken, past, waited));
+                    }
+                    // Somebody was faster, or it is gone.
+                    Err(error) if error.is_status(409) || error.is_status(404) => {}
+                    Err(error) if error.leaves_open() => drop(open.get_or_insert(sent)),
+                    Err(error) => return Err(LockError::of(self.kind, name, error)),
+                }
+                continue;
+            }
+            let Standing::Held { silence } = standing else { continue };
+            let holder = sight.who();
+            if let Some(error) = self.is_over(began) {
+                return Err(error(holder));
+            }
+            told(Waiting { holder: &holder, silence });
+            if !waited {
+                waited = true;
+                self.glance(others).await;
+            }
+            // The moment at which it will have been silent for long enough, if it stays so.
+            let rest = Duration::from_secs(sight.seconds.into()).saturating_sub(silence);
+            self.pause(began, self.times.retry.min(rest.max(Duration::from_millis(50)))).await?;
+        }
+    }
+
+    /// Looks once at locks that will be wanted: from now on their silence counts.
+    async fn glance(&self, names: &[Name]) {
+        let looks = names.iter().map(|name| async move {
+            let asked = self.clock.watching();
+            let found = self.read(name).await;
+            let answered = self.clock.watching();
+            if let Ok(Some(sight)) = found {
+                let mut watch = self.take_watch(name);
+                watch.look(&sight, asked, answered);
+                self.watches().insert(name.clone(), watch);
+            }
+        });
+        futures::stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect::<Vec<()>>().await;
+    }
+
+    /// Returns what a lock says now; nothing if there is none.
+    pub async fn read(&self, name: &Name) -> Result<Option<Sight>, ApiError> {
+        let reader = self.writer.reader();
+        let found = reader
+            .get_within(&self.resource(), Some(&name.namespace), &name.object, self.times.answer())
+            .await?;
+        Ok(found.map(|object| lock::read(self.kind, &object)))
+    }
+
+    fn held(self: &Arc<Self>, name: &Name, sent: Moment, sight: Sight, past: Past, waited: bool) -> Held {
+        Held::keep(Arc::clone(self), name.clone(), sent, sight, past, waited)
+    }
+
+    async fn store(&self, name: &Name, object: &serde_json::Value) -> Result<Sight, ApiError> {
+        let namespace = Some(name.namespace.as_str());
+        let answer = self.writer.store(&self.resource(), namespace, object, self.deadline()).await?;
+        Ok(lock::read(self.kind, &answer.body))
+    }
+
+    async fn remove(&self, name: &Name, version: &Version) -> Result<(), ApiError> {
+        let version = (version.uid.as_str(), version.resource_version.as_str());
+        let namespace = Some(name.namespace.as_str());
+        self.writer.delete_version(&self.resource(), namespace, &name.object, version, self.deadline()).await
+    }
+
+    fn deadline(&self) -> Deadline {
+        Deadline { server: self.times.write, answer: self.times.answer() }
+    }
+
+    fn resource(&self) -> Resource {
+        match self.kind {
+            Kind::Lease => Resource::leases(),
+            Kind::Secret => Resource::secrets(),
+        }
+    }
+
+    /// Returns how to end if the time to wait is over.
+    fn is_over(&self, began: Moment) -> Option<impl FnOnce(String) -> LockError> {
+        let waited = self.clock.watching().since(began);
+        (waited >= self.wait).then_some(move |holder| LockError::Held { holder, waited })
+    }
+
+    /// Waits, but not beyond the time that this run waits, nor after it was asked to stop.
+    async fn pause(&self, began: Moment, time: Duration) -> Result<(), LockError> {
+        let rest = self.wait.saturating_sub(self.clock.watching().since(began));
+        tokio::select! {
+            () = tokio::time::sleep(time.min(rest)) => Ok(()),
+            signal = self.stop.wait() => Err(LockError::Interrupted { signal }),
+        }
+    }
+
+    fn watches(&self) -> MutexGuard<'_, BTreeMap<Name, Watch>> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_watch(&self, name: &Name) -> Watch {
+        self.watches().remove(name).unwrap_or_default()
+    }
+}
+
+/// How a lock was when it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// It was not there.
+    Fresh,
+    /// It was there, and nobody held it.
+    Free,
+    /// Its holder had been silent for as long as it promised not to be.
+    Silent,
+    /// Its holder was told to stop.
+    Evicted,
+}
+
+/// Returns the time now, for people.
+fn now() -> String {
+    format!("{:.6}", clock::now())
+}
