@@ -62,6 +62,10 @@ pub enum Verb {
     ///
     /// Example: statectl config shop.toml --environment staging
     Config(ConfigArgs),
+    /// Print the JSON Schema of the desired-state file, for editors.
+    ///
+    /// Example: statectl schema > dsf.schema.json
+    Schema,
     /// Render a chart as `helm template` does. Needs no cluster.
     ///
     /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2

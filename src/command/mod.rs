@@ -18,6 +18,7 @@ mod output;
 pub mod plan;
 mod prepare;
 mod saved;
+pub mod schema;
 mod select;
 pub mod status;
 pub mod template;

@@ -258,16 +258,16 @@ pub const FORMS: &[Form] = &[
     STORAGE_OTHER,
 ];
 
-const STR: &str = "text";
-const STRS: &str = "list of text";
+pub(super) const STR: &str = "text";
+pub(super) const STRS: &str = "list of text";
 pub(super) const BOOL: &str = "true or false";
-const INT: &str = "whole number";
-const DUR: &str = "seconds or a duration such as \"5m\"";
-const MAP: &str = "table of text";
-const TAB: &str = "table";
-const TABS: &str = "list of tables";
-const QUANTITY: &str = "a quantity such as \"500m\" or \"2Gi\"";
-const HOOK: &str = "a manifest, a command, or a table";
+pub(super) const INT: &str = "whole number";
+pub(super) const DUR: &str = "seconds or a duration such as \"5m\"";
+pub(super) const MAP: &str = "table of text";
+pub(super) const TAB: &str = "table";
+pub(super) const TABS: &str = "list of tables";
+pub(super) const QUANTITY: &str = "a quantity such as \"500m\" or \"2Gi\"";
+pub(super) const HOOK: &str = "a manifest, a command, or a table";
 
 /// A key of Helmsman.
 const fn helmsman(

@@ -30,6 +30,7 @@ mod reference;
 mod report;
 mod resolve;
 mod rules;
+mod schema;
 pub mod state;
 mod substitute;
 mod tree;
@@ -42,6 +43,7 @@ pub use files::{Files, PathKind};
 pub use notes::{Level, Note, NoteCode};
 pub use problems::{Code, Problem, Problems};
 pub use reference::reference_page;
+pub use schema::json_schema;
 pub use state::DesiredState;
 pub use values_file::substituted_values;
 

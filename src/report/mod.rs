@@ -20,6 +20,11 @@ pub use status_json::{StatusRow, status_json};
 pub use test_json::test_json;
 pub use validate_json::validate_json;
 
+/// Returns a schema as a text with a final newline.
+pub fn schema_json(schema: &serde_json::Value) -> String {
+    plan_json::pretty(schema)
+}
+
 /// Returns a JSON report as YAML.
 pub fn as_yaml(json: &str) -> String {
     // A report is JSON that was just written, and every JSON document has a YAML form.

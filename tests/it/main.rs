@@ -38,6 +38,7 @@ mod releases;
 mod render;
 mod requests;
 mod saved_plans;
+mod schema;
 mod server;
 mod simulation;
 mod support;
