@@ -79,6 +79,11 @@ impl Resource {
         Self::builtin("v1", "Pod", "pods", true)
     }
 
+    /// Limits of namespaces, known without discovery.
+    pub fn limit_ranges() -> Self {
+        Self::builtin("v1", "LimitRange", "limitranges", true)
+    }
+
     /// Quotas, known without discovery.
     pub fn quotas() -> Self {
         Self::builtin("v1", "ResourceQuota", "resourcequotas", true)

@@ -19,7 +19,9 @@ use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, random};
 use crate::model::ReleaseKey;
 use crate::observe::{self, Histories, NamespaceMarks, Scalers, Verify};
-use crate::plan::{self, ObservedObject, Operation, Plan, PlanInput, Reason, ServerAnswer, Stray, Wanted};
+use crate::plan::{
+    self, ObservedObject, Operation, Plan, PlanInput, Reason, ServerAnswer, SpaceKind, Stray, Wanted,
+};
 
 /// What a verb was asked to work on.
 pub struct Session {
@@ -328,7 +330,20 @@ fn quota_namespaces(wanted: &[Wanted], missing: &BTreeSet<String>) -> BTreeSet<S
 
 fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {
     let namespace = state.namespaces.get(name).cloned().unwrap_or_default();
-    NamespaceMarks { labels: namespace.labels, annotations: namespace.annotations }
+    let mut specs = BTreeMap::new();
+    if !namespace.limits.is_empty() {
+        specs.insert(SpaceKind::LimitRange, observe::limit_range_spec(&namespace.limits));
+    }
+    if !namespace.quotas.is_empty() {
+        specs.insert(SpaceKind::ResourceQuota, serde_json::json!({ "hard": namespace.quotas }));
+    }
+    NamespaceMarks {
+        labels: namespace.labels,
+        annotations: namespace.annotations,
+        // A namespace that the file only uses, as kube-system, keeps its labels.
+        authoritative: state.settings.labels_authoritative && namespace.origin.is_some(),
+        specs,
+    }
 }
 
 /// Nothing is removed where it is not certain that the file is all there is.

@@ -16,6 +16,7 @@ mod objects;
 mod records;
 mod replace;
 mod rollback;
+mod spaces;
 mod testing;
 mod uninstall;
 mod wait;
@@ -35,11 +36,12 @@ use tokio::time::Instant;
 pub use error::StepError;
 pub use event::{Event, Outcome, Phase, WaitingOn};
 pub use lease::{Held, LockError, LockOptions, Locks, Past, Patience, Waiting};
+pub use spaces::make_namespaces;
 pub use testing::{Testable, Tested, run_tests};
 
-use crate::cluster::{ApplyOptions, Discovery, Pace, Resource, Watches, Writer};
+use crate::cluster::{Discovery, Pace, Resource, Watches, Writer};
 use crate::host::signals::Stop;
-use crate::model::{GroupVersionKind, NAMESPACE_MANAGER, ReleaseKey};
+use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Schedule, Work};
 
 /// Between two looks at the kinds that the server knows.
@@ -214,7 +216,7 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
     let stop_on_error = run.stop_on_error;
     let parallel = run.parallel.max(1);
     let context = Context::new(run);
-    let namespaces = prepare_namespaces(&context, plan).await;
+    let namespaces = spaces::prepare(&context, plan).await;
     let mut schedule = Schedule::new(&plan.turns);
     let mut running = FuturesUnordered::new();
     let mut told: BTreeSet<usize> = BTreeSet::new();
@@ -284,33 +286,6 @@ fn obstacle(
         (!outcome.is_good()).then(|| format!("it needs {need}, which {}", outcome.predicate()))
     });
     missing.map(|because| Outcome::Skipped { because })
-}
-
-/// Creates the namespaces of a plan ahead of it, for what has to be there before the run. What goes wrong is told by the
-/// run, which does the same.
-pub async fn make_namespaces(plan: &Plan, writer: &Writer) {
-    for namespace in &plan.namespaces {
-        let options = ApplyOptions { force: false, manager: NAMESPACE_MANAGER };
-        let (resource, name) = (Resource::namespaces(), &namespace.name);
-        drop(writer.apply(&resource, None, name, &namespace.body, options).await);
-    }
-}
-
-/// Creates namespaces; returns what went wrong, by name.
-async fn prepare_namespaces(context: &Context<'_>, plan: &Plan) -> BTreeMap<String, StepError> {
-    let mut problems = BTreeMap::new();
-    for namespace in &plan.namespaces {
-        let options = ApplyOptions { force: false, manager: NAMESPACE_MANAGER };
-        let applied = context
-            .writer
-            .apply(&Resource::namespaces(), None, &namespace.name, &namespace.body, options)
-            .await;
-        match applied {
-            Ok(_) => context.emit(Event::NamespaceApplied { name: namespace.name.clone() }),
-            Err(error) => drop(problems.insert(namespace.name.clone(), StepError::from(error))),
-        }
-    }
-    problems
 }
 
 async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan) -> (ReleaseKey, Outcome) {

@@ -8,7 +8,7 @@ use super::guard::Permit;
 use super::input::Probe;
 use super::sequence::Edges;
 use super::steps::{ApplyMode, Delete, Dependents, Deploy, Replace, Uninstall, Work};
-use super::{Action, ObjectAction, Plan, ReleasePlan};
+use super::{Action, ObjectAction, Plan, ReleasePlan, SpaceChange};
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// Kinds whose removal takes data or other objects along. Listed here anew, see above.
@@ -19,6 +19,7 @@ const PRECIOUS: [&str; 4] =
 pub fn check(plan: &Plan) -> Vec<String> {
     let mut findings = Vec::new();
     each_release_once(plan, &mut findings);
+    namespaces_lose_nothing_else(plan, &mut findings);
     each_object_has_one_release(plan, &mut findings);
     batches_hold_the_changes(plan, &mut findings);
     batches_keep_the_order(plan, &mut findings);
@@ -51,6 +52,48 @@ fn each_release_once(plan: &Plan, findings: &mut Vec<String>) {
         if !seen.insert(&release.key) {
             findings.push(format!("{} is planned twice", release.key));
         }
+    }
+}
+
+/// Of a namespace only labels, a LimitRange and a ResourceQuota go, each of a known uid.
+fn namespaces_lose_nothing_else(plan: &Plan, findings: &mut Vec<String>) {
+    for namespace in &plan.namespaces {
+        let mut found = Vec::new();
+        if let Some(removed) = &namespace.labels_removed {
+            if removed.uid.is_empty() || removed.keys.is_empty() {
+                found.push("labels go from a namespace of unknown uid".to_owned());
+            }
+            found.extend(
+                removed
+                    .keys
+                    .iter()
+                    .filter(|key| *key == "kubernetes.io/metadata.name")
+                    .map(|_| "it loses its name".to_owned()),
+            );
+        }
+        for object in &namespace.objects {
+            let name = object.kind.name();
+            let (body, verb) = match &object.change {
+                SpaceChange::Delete { uid } if uid.is_empty() => {
+                    found.push(format!("{name} is removed without a uid"));
+                    continue;
+                }
+                SpaceChange::Delete { .. } => continue,
+                SpaceChange::Create(body) => (body, "made"),
+                SpaceChange::Replace(body) => (body, "replaced"),
+            };
+            let metadata = &body["metadata"];
+            if metadata["name"] != name || body["kind"] != object.kind.kind() {
+                found.push(format!("another object than {name} is {verb}"));
+            }
+            if verb == "replaced" && !metadata["resourceVersion"].is_string() {
+                found.push(format!("{name} is replaced, whatever it has become"));
+            }
+        }
+        if namespace.is_new && (namespace.labels_removed.is_some() || namespace.body.is_none()) {
+            found.push("it is new and is not made".to_owned());
+        }
+        findings.extend(found.into_iter().map(|finding| format!("namespace {}: {finding}", namespace.name)));
     }
 }
 

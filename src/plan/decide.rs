@@ -24,8 +24,9 @@ use super::rollback;
 use super::schedule::schedule;
 use super::sequence::{self, sequence};
 use super::shared;
+use super::spaces;
 use super::steps::{Delete, Deploy, DeployKind, Uninstall, Work};
-use super::{Action, ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
+use super::{Action, ChartId, HookPlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
 use crate::dsf::state::{Crds, NeedWhen, Sequencing};
 use crate::history::{History, Status};
@@ -58,7 +59,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     Plan {
         cluster: input.cluster.clone(),
         context: input.context.clone(),
-        namespaces: namespaces(input, &releases),
+        namespaces: spaces::namespaces(input, &releases),
         releases,
         batches: order.batches,
         turns: order.turns,
@@ -505,40 +506,4 @@ fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
 fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {
     let needs = input.wanted.iter().flat_map(|wanted| &wanted.release.needs);
     needs.into_iter().any(|need| need.release == *key && need.when == NeedWhen::Ready)
-}
-
-/// Namespaces that have to be made because a release goes there, and declared ones that lack their marks.
-fn namespaces(input: &PlanInput, releases: &[ReleasePlan]) -> Vec<NamespacePlan> {
-    if input.operation == Operation::Destroy {
-        return Vec::new();
-    }
-    let used: BTreeSet<&str> = releases
-        .iter()
-        .filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
-        .map(|plan| plan.key.namespace.as_str())
-        .collect();
-    let mut plans: Vec<NamespacePlan> = input
-        .namespaces
-        .iter()
-        .filter_map(|namespace| {
-            let marked = !namespace.labels.is_empty() || !namespace.annotations.is_empty();
-            let missing = !namespace.exists && used.contains(namespace.name.as_str());
-            let unmarked = namespace.exists && marked && !namespace.is_marked;
-            (missing || unmarked).then(|| NamespacePlan {
-                name: namespace.name.clone(),
-                is_new: !namespace.exists,
-                body: serde_json::json!({
-                    "apiVersion": "v1",
-                    "kind": "Namespace",
-                    "metadata": {
-                        "name": namespace.name,
-                        "labels": namespace.labels,
-                        "annotations": namespace.annotations,
-                    },
-                }),
-            })
-        })
-        .collect();
-    plans.sort_by(|a, b| a.name.cmp(&b.name));
-    plans
 }

@@ -69,12 +69,62 @@ pub struct ObservedNamespace {
     pub name: String,
     /// Whether it exists.
     pub exists: bool,
-    /// Whether it carries the labels and annotations that the file asks for.
-    pub is_marked: bool,
+    /// Its uid; nothing where it does not exist or may not be read.
+    pub uid: Option<String>,
     /// Labels that the file asks for.
     pub labels: BTreeMap<String, String>,
     /// Annotations that the file asks for.
     pub annotations: BTreeMap<String, String>,
+    /// The labels that it has.
+    pub live_labels: BTreeMap<String, String>,
+    /// The annotations that it has.
+    pub live_annotations: BTreeMap<String, String>,
+    /// What an earlier run set, each as `labels/KEY` or `annotations/KEY`.
+    pub owned: Vec<String>,
+    /// Whether labels that the file does not name go.
+    pub authoritative: bool,
+    /// Its objects that the file asks for, or once asked for.
+    pub objects: Vec<ObservedSpaceObject>,
+}
+
+/// An object of a namespace that the file may ask for.
+#[derive(Clone, Debug)]
+pub struct ObservedSpaceObject {
+    /// What it is.
+    pub kind: SpaceKind,
+    /// The spec that the file asks for, if it does.
+    pub spec: Option<serde_json::Value>,
+    /// The live object.
+    pub live: Option<serde_json::Value>,
+    /// The spec that the server would make of it, or why it would not; nothing where it was not asked.
+    pub answer: Option<Result<serde_json::Value, String>>,
+}
+
+/// A kind of object that the file keeps for a namespace, under the name that Helmsman gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpaceKind {
+    /// `limits`.
+    LimitRange,
+    /// `quotas`.
+    ResourceQuota,
+}
+
+impl SpaceKind {
+    /// Returns the name of the object.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpaceKind::LimitRange => "limit-range",
+            SpaceKind::ResourceQuota => "resource-quota",
+        }
+    }
+
+    /// Returns its kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            SpaceKind::LimitRange => "LimitRange",
+            SpaceKind::ResourceQuota => "ResourceQuota",
+        }
+    }
 }
 
 /// A release of the file, and what the cluster holds of it.

@@ -37,6 +37,7 @@ mod rollback;
 mod schedule;
 mod sequence;
 mod shared;
+mod spaces;
 mod steps;
 mod unproven;
 
@@ -51,8 +52,8 @@ pub use decide::plan;
 pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standing, drift_of};
 pub use guard::Permit;
 pub use input::{
-    Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, Operation, Place, PlanInput,
-    Probe, Remnant, ServerAnswer, SetClaim, Stray, Wanted,
+    Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject, Operation,
+    Place, PlanInput, Probe, Remnant, ServerAnswer, SetClaim, SpaceKind, Stray, Wanted,
 };
 pub use live::Live;
 pub use loss::Lost;
@@ -62,6 +63,7 @@ pub use reason::{DataAtRisk, Reason, RefusalKind};
 pub use records::changed_values;
 pub use schedule::{Schedule, Turn};
 pub use sequence::Edges;
+pub use spaces::{LabelsRemoved, NamespacePlan, SPACE_MARK, SpaceChange, SpaceObjectPlan, space_object};
 pub use steps::{
     Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback,
     Uninstall, Work,
@@ -88,17 +90,6 @@ pub struct Plan {
     pub turns: Vec<Turn>,
     /// What was noticed and changes no decision.
     pub notes: Vec<String>,
-}
-
-/// A namespace that is created, or gets its labels, before anything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamespacePlan {
-    /// Its name.
-    pub name: String,
-    /// Whether it does not exist yet.
-    pub is_new: bool,
-    /// The object to apply.
-    pub body: serde_json::Value,
 }
 
 /// What is done with a release.
@@ -363,6 +354,7 @@ impl Plan {
     /// Tells whether a guard refuses a release.
     pub fn has_blocked(&self) -> bool {
         self.releases.iter().any(|release| release.action == Action::Blocked)
+            || self.namespaces.iter().any(|namespace| namespace.refused.is_some())
     }
 }
 

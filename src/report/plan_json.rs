@@ -5,7 +5,9 @@ use serde::Serialize;
 use super::effect::effect;
 use crate::diff::FieldChange;
 use crate::model::ClusterIdentity;
-use crate::plan::{ChartId, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan, Simulation};
+use crate::plan::{
+    ChartId, HookPlan, NamespacePlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan, Simulation,
+};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,10 +21,32 @@ struct PlanReport<'a> {
     effect: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     namespaces: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    namespace_changes: Vec<NamespaceReport<'a>>,
     releases: Vec<ReleaseReport<'a>>,
     batches: Vec<Vec<String>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NamespaceReport<'a> {
+    name: &'a str,
+    action: &'static str,
+    changes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+}
+
+fn namespace_report(namespace: &NamespacePlan) -> NamespaceReport<'_> {
+    let action = match (&namespace.refused, namespace.is_new) {
+        (Some(_), _) => "blocked",
+        (None, true) => "create",
+        (None, false) => "change",
+    };
+    let refused = namespace.refused.as_deref();
+    NamespaceReport { name: &namespace.name, action, changes: &namespace.changes, refused }
 }
 
 #[derive(Serialize)]
@@ -109,6 +133,7 @@ pub fn plan_json(plan: &Plan) -> String {
         blocked: plan.has_blocked(),
         effect: effect(plan),
         namespaces: plan.namespaces.iter().map(|namespace| namespace.name.as_str()).collect(),
+        namespace_changes: plan.namespaces.iter().map(namespace_report).collect(),
         releases: plan.releases.iter().map(release).collect(),
         batches: plan.batches.iter().map(|batch| batch.iter().map(ToString::to_string).collect()).collect(),
         notes: &plan.notes,

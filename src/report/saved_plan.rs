@@ -14,7 +14,7 @@ use super::plan_json::pretty;
 use crate::go::encoding::hex_encode;
 use crate::history;
 use crate::model::{ClusterIdentity, ObjectKey};
-use crate::plan::{ObjectAction, ObjectPlan, Plan, ReleasePlan, Work};
+use crate::plan::{NamespacePlan, ObjectAction, ObjectPlan, Plan, ReleasePlan, Work};
 
 /// The tag of the format.
 pub const FORMAT: &str = "statectl.saved-plan/v1";
@@ -187,6 +187,17 @@ fn tag_of(bytes: &[u8]) -> Option<String> {
     json["format"].as_str().map(str::to_owned)
 }
 
+/// What is done with namespaces; nothing of it is secret.
+fn namespaces_text(plan: &Plan) -> Vec<String> {
+    let text = |namespace: &NamespacePlan| {
+        let parts: Vec<&str> = std::iter::once(namespace.name.as_str())
+            .chain(namespace.changes.iter().map(String::as_str))
+            .collect();
+        parts.join("; ")
+    };
+    plan.namespaces.iter().map(text).collect()
+}
+
 impl SavedPlan {
     /// Returns a plan in the form in which it is saved. `salt` has to be new for each file.
     pub fn of(plan: &Plan, asked: Asked, made: Made, salt: [u8; 16]) -> Self {
@@ -200,7 +211,7 @@ impl SavedPlan {
             cluster: cluster(&plan.cluster),
             context: plan.context.clone(),
             salt: hex_encode(&salt),
-            namespaces: plan.namespaces.iter().map(|namespace| namespace.name.clone()).collect(),
+            namespaces: namespaces_text(plan),
             releases: plan.releases.iter().map(|release| saved_release(release, &salt)).collect(),
             batches: plan
                 .batches
@@ -270,7 +281,7 @@ impl SavedPlan {
         }
         let new = now.keys().filter(|key| !then.contains_key(*key));
         moved.extend(new.map(|key| format!("{}/{} was not planned", key.0, key.1)));
-        let namespaces: Vec<&str> = plan.namespaces.iter().map(|namespace| namespace.name.as_str()).collect();
+        let namespaces = namespaces_text(plan);
         if self.namespaces != namespaces {
             moved.push("other namespaces have to be made or labelled".to_owned());
         }

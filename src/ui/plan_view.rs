@@ -70,12 +70,18 @@ impl View {
             self.wrapped("note: ", note, 0);
         }
         for namespace in &plan.namespaces {
-            let (sign, what) = if namespace.is_new {
-                (self.style.good("+"), "")
-            } else {
-                (self.style.change("~"), " (labels)")
+            let sign = match (&namespace.refused, namespace.is_new) {
+                (Some(_), _) => self.style.danger("!"),
+                (None, true) => self.style.good("+"),
+                (None, false) => self.style.change("~"),
             };
-            self.lines.push(format!("{sign} namespace {}{what}", namespace.name));
+            self.lines.push(format!("{sign} namespace {}", namespace.name));
+            for change in &namespace.changes {
+                self.wrapped("    ", change, 0);
+            }
+            if let Some(why) = &namespace.refused {
+                self.wrapped("    refused: ", why, 0);
+            }
         }
         self.lines.push(String::new());
     }

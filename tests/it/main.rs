@@ -41,6 +41,7 @@ mod saved_plans;
 mod schema;
 mod server;
 mod simulation;
+mod spaces;
 mod support;
 mod template;
 mod tidy;
