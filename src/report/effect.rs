@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::go::encoding::hex_encode;
 use crate::history::Hook;
-use crate::plan::{Apply, ApplyMode, ObjectAction, Plan, ReleasePlan, Work};
+use crate::plan::{Apply, ApplyMode, ObjectAction, Plan, ReleasePlan, SpaceChange, Work};
 
 /// Returns the digest, as `sha256:…`.
 pub(super) fn effect(plan: &Plan) -> String {
@@ -21,7 +21,19 @@ pub(super) fn effect(plan: &Plan) -> String {
         }
     };
     for namespace in &plan.namespaces {
-        add(&["namespace", &namespace.body.to_string()]);
+        let body = namespace.body.as_ref().map(Json::to_string).unwrap_or_default();
+        add(&["namespace", &namespace.name, &body]);
+        for key in namespace.labels_removed.iter().flat_map(|removed| &removed.keys) {
+            add(&["label goes", key]);
+        }
+        for object in &namespace.objects {
+            let (verb, spec) = match &object.change {
+                SpaceChange::Create(body) => ("create", body["spec"].to_string()),
+                SpaceChange::Replace(body) => ("replace", body["spec"].to_string()),
+                SpaceChange::Delete { .. } => ("delete", String::new()),
+            };
+            add(&["namespace object", object.kind.name(), verb, &spec]);
+        }
     }
     for release in plan.releases.iter().filter(|release| release.action.is_change()) {
         add(&["release", &release.key.to_string(), release.action.name()]);
