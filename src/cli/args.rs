@@ -62,6 +62,10 @@ pub enum Verb {
     ///
     /// Example: statectl config shop.toml --environment staging
     Config(ConfigArgs),
+    /// Say when objects of a kind are ready. Needs no cluster.
+    ///
+    /// Example: statectl explain ready Certificate
+    Explain(ExplainArgs),
     /// Print the JSON Schema of the desired-state file, for editors.
     ///
     /// Example: statectl schema > dsf.schema.json
@@ -352,6 +356,17 @@ pub struct ConfigArgs {
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// What is explained: `ready`.
+    #[arg(value_name = "TOPIC")]
+    pub topic: String,
+    /// The kind, written `Kind` or `Kind.group`; all kinds if it is left out.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 /// Arguments of `template`, as in `helm template`.

@@ -9,6 +9,7 @@ mod content;
 pub mod diff;
 pub mod drift;
 mod errors;
+pub mod explain;
 mod given;
 mod load;
 mod locking;

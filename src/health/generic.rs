@@ -56,7 +56,6 @@ pub(super) fn health(object: &Json, group: &str, evidence: &Evidence<'_>) -> Hea
     // A custom resource whose controller has not come to it looks exactly like one that never gets a status.
     match (bare && !BUILT_IN.contains(&group), evidence.writes_status) {
         (true, true) => Health::progressing("its controller has written no status yet"),
-        (true, false) => Health::noted("reports no status"),
-        (false, _) => Health::ready(),
+        (true, false) | (false, _) => Health::ready(),
     }
 }

@@ -14,6 +14,7 @@ mod daemonset;
 mod deployment;
 mod generic;
 mod job;
+mod known;
 mod namespace;
 mod pod;
 mod pvc;
@@ -21,7 +22,11 @@ mod read;
 mod replicaset;
 mod service;
 mod statefulset;
+mod table;
 mod workload;
+
+pub use known::{KnownRule, known_rules};
+pub use table::VERSION as KNOWN_RULES_VERSION;
 
 use serde_json::Value as Json;
 
@@ -92,6 +97,9 @@ pub fn health(object: &Json, evidence: &Evidence<'_>) -> Health {
     let (group, _) = split_api_version(read::text(object, "/apiVersion"));
     if let Some(rule) = custom::rule(evidence.rules, group, read::text(object, "/kind")) {
         return custom::health(object, rule);
+    }
+    if let Some(rule) = known::rule(group, read::text(object, "/kind")) {
+        return known::health(object, rule);
     }
     // A kind of the same name in another group is a custom resource.
     match (group, read::text(object, "/kind")) {

@@ -538,8 +538,8 @@ fn other_kinds() {
     check(
         &custom,
         &[
-            (json!({}), "ready: reports no status"),
-            (json!({"status": null}), "ready: reports no status"),
+            (json!({}), "ready"),
+            (json!({"status": null}), "ready"),
             (json!({"status": {"phase": "anything"}}), "ready"),
             (ready("True", Json::Null), "ready"),
             (ready("True", json!(2)), "ready"),
