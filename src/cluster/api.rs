@@ -61,6 +61,14 @@ pub struct Refusal {
     retry_after: Option<Duration>,
 }
 
+impl Refusal {
+    /// Tells whether the server says that it did nothing, and may do it when it is asked again.
+    fn is_undone(&self) -> bool {
+        // Counting against a quota races with other requests; the object itself was not looked at.
+        self.status == 429 || (self.status == 409 && self.body["details"]["kind"] == "resourcequotas")
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.message.trim_end())
@@ -141,6 +149,24 @@ impl ApiError {
         match self {
             ApiError::Transport { .. } | ApiError::Timeout { .. } | ApiError::Malformed { .. } => true,
             ApiError::Refused { refusal, .. } => refusal.status >= 500,
+            ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } | ApiError::Closed { .. } => false,
+        }
+    }
+
+    /// Tells whether the same request may work a moment later: no answer came, or one of a server that has trouble of its
+    /// own. It may have been carried out all the same.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            ApiError::Transport { source, .. } => !matches!(**source, kube::Error::Auth(_)),
+            // Half a body that nobody noticed on the way.
+            ApiError::Timeout { .. } | ApiError::Malformed { .. } => true,
+            ApiError::Refused { refusal, .. } => match refusal.status {
+                // A refusal of the typed merge is a 500 without a reason and will never pass
+                // (`request to convert CR`, `failed to create typed patch object`).
+                500 => refusal.reason == "InternalError",
+                502..=504 => true,
+                _ => refusal.is_undone(),
+            },
             ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } | ApiError::Closed { .. } => false,
         }
     }
@@ -399,25 +425,10 @@ pub(super) fn pauses() -> impl Iterator<Item = Duration> {
 
 /// Returns the wait before the request is tried again, or nothing if it must not be.
 pub(super) fn pause_before_repeat(error: &ApiError, repeat: Repeat, pause: Duration) -> Option<Duration> {
-    let passing = match error {
-        ApiError::Transport { source, .. } => {
-            !matches!(**source, kube::Error::Auth(_)) && repeat == Repeat::Always
-        }
-        ApiError::Timeout { .. } => false,
-        ApiError::Refused { refusal, .. } => match refusal.status {
-            429 => true,
-            // Counting against a quota races with other requests; the object itself was not looked at.
-            409 => refusal.body["details"]["kind"] == "resourcequotas",
-            // A refusal of the typed merge is a 500 without a reason and will never pass
-            // (`request to convert CR`, `failed to create typed patch object`).
-            500 => repeat == Repeat::Always && refusal.reason == "InternalError",
-            502..=504 => repeat == Repeat::Always,
-            _ => false,
-        },
-        // Half a body that nobody noticed on the way.
-        ApiError::Malformed { .. } => repeat == Repeat::Always,
-        ApiError::UnknownKind { .. } | ApiError::StaleGroup { .. } | ApiError::Closed { .. } => false,
-    };
+    // Whoever has waited so long for an answer does not wait again.
+    let passing = error.may_pass()
+        && !matches!(error, ApiError::Timeout { .. })
+        && (repeat == Repeat::Always || error.refusal().is_some_and(Refusal::is_undone));
     let asked = error.refusal().and_then(|refusal| refusal.retry_after);
     passing.then(|| asked.unwrap_or(pause).min(LONGEST_PAUSE))
 }

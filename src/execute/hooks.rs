@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::event::{Event, Phase};
+use super::send::{self, Sending};
 use super::{Context, StepError, objects, records, wait};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::history::{self, HookRun, Release};
@@ -110,13 +111,12 @@ async fn run_one(
     if has_policy(hook, BEFORE_CREATION) {
         remove(context, ready, timeout).await?;
     }
-    let namespace = ready.key.namespace.as_deref();
     // What a hook does cannot be taken back.
     context.writer.make_sure().await?;
     // Hooks never take fields from others, as in Helm 4.
     let options = ApplyOptions { force: false, manager: FIELD_MANAGER };
-    let applied =
-        context.writer.apply(&ready.resource, namespace, &ready.key.name, &ready.body, options).await;
+    let sending = Sending { resource: &ready.resource, key: &ready.key, body: &ready.body, options };
+    let applied = send::apply(context, Some(release), &sending).await;
     applied.map_err(|error| StepError::object(&ready.key, error))?;
     if matches!(ready.key.gvk.kind.as_str(), "Job" | "Pod") {
         wait::completed(context, release, &ready.key, timeout).await?;

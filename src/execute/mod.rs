@@ -16,6 +16,7 @@ mod objects;
 mod records;
 mod replace;
 mod rollback;
+mod send;
 mod spaces;
 mod testing;
 mod uninstall;

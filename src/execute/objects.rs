@@ -6,8 +6,9 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::event::{Event, Phase};
+use super::send::{self, Sending};
 use super::{Context, StepError, replace};
-use crate::cluster::{ApplyOptions, Propagation, Resource};
+use crate::cluster::{Answer, ApplyOptions, Propagation, Resource};
 use crate::diff;
 use crate::model::{FIELD_MANAGER, ObjectKey, ReleaseKey};
 use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold};
@@ -43,22 +44,17 @@ pub(super) async fn apply(
     }
 }
 
-/// Applies an object that must not exist yet. A resource version that no object can have any more makes the server
-/// create a missing object and refuse an existing one (measured on Kubernetes 1.36), so that nobody is overwritten.
+/// Applies an object that must not exist yet.
 pub(super) async fn create(
     context: &Context<'_>,
     release: &ReleaseKey,
     resource: &Resource,
     step: &Apply,
 ) -> Result<(), StepError> {
-    let mut body = step.body.clone();
-    body["metadata"]["resourceVersion"] = json!("1");
-    send(context, release, resource, &step.key, &body).await.map_err(|error| match error {
-        StepError::Object { source, .. } if source.is_status(409) => {
-            StepError::Stale { what: format!("{} was created by somebody else", step.key) }
-        }
-        other => other,
-    })
+    let sending = Sending { resource, key: &step.key, body: &step.body, options: OPTIONS };
+    let answer = send::create(context, release, &sending).await?;
+    warn(context, release, &step.key, answer);
+    Ok(())
 }
 
 /// Applies an object that must be there with this uid.
@@ -88,7 +84,9 @@ async fn update(
     })
 }
 
-/// Sends a server-side apply. Conflicts with other managers were settled in the plan.
+/// Conflicts with other managers were settled in the plan.
+const OPTIONS: ApplyOptions = ApplyOptions { force: true, manager: FIELD_MANAGER };
+
 async fn send(
     context: &Context<'_>,
     release: &ReleaseKey,
@@ -96,17 +94,24 @@ async fn send(
     key: &ObjectKey,
     body: &Json,
 ) -> Result<(), StepError> {
-    let options = ApplyOptions { force: true, manager: FIELD_MANAGER };
-    let sent = context.writer.apply(resource, key.namespace.as_deref(), &key.name, body, options).await;
-    let answer = sent.map_err(|error| StepError::object(key, error))?;
+    let sending = Sending { resource, key, body, options: OPTIONS };
+    let sent = send::apply(context, Some(release), &sending).await;
+    warn(context, release, key, sent.map_err(|error| StepError::object(key, error))?);
+    Ok(())
+}
+
+fn warn(context: &Context<'_>, release: &ReleaseKey, key: &ObjectKey, answer: Answer) {
     for text in answer.warnings {
         context.emit(Event::Warned { key: release.clone(), text: format!("{key}: {text}") });
     }
-    Ok(())
 }
 
 /// How often the ownership of an object is rewritten whose status changes meanwhile.
 const FOLD_ATTEMPTS: usize = 8;
+/// Before something is tried again whose answer was lost.
+const RETRY_PAUSE: Duration = Duration::from_millis(300);
+/// How often a removal is sent whose answer is lost.
+const REMOVALS: u32 = 4;
 
 /// Rewrites who owns the fields, if the object is still the one that was planned with. Controllers that write its
 /// status meanwhile change the resource version, and nothing that the plan rests on.
@@ -119,7 +124,7 @@ async fn fold_ownership(
 ) -> Result<(), StepError> {
     let moved = || StepError::Stale { what: format!("{key} was changed by somebody else") };
     let namespace = key.namespace.as_deref();
-    for _ in 0..FOLD_ATTEMPTS {
+    for attempt in 1..=FOLD_ATTEMPTS {
         let found = context.writer.reader().get(resource, namespace, &key.name).await;
         let live = found.map_err(|error| StepError::object(key, error))?.ok_or_else(moved)?;
         let mut content = live.clone();
@@ -133,6 +138,10 @@ async fn fold_ownership(
         match context.writer.json_patch(resource, namespace, &key.name, &patch).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_status(409) => {}
+            // What was done is seen at the next look.
+            Err(error) if error.may_pass() && attempt < FOLD_ATTEMPTS => {
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
             Err(error) => return Err(StepError::object(key, error)),
         }
     }
@@ -181,15 +190,23 @@ pub(super) async fn remove(
     propagation: Propagation,
 ) -> Result<(), StepError> {
     let namespace = key.namespace.as_deref();
-    let removed = context.writer.delete(resource, namespace, &key.name, uid, propagation).await;
-    removed.map_err(|error| {
-        if error.is_status(409) {
-            return StepError::Stale {
+    let mut lost = 0;
+    loop {
+        let removed = context.writer.delete(resource, namespace, &key.name, uid, propagation).await;
+        return match removed {
+            // The uid makes it safe to send it again, and then another object means that this one is gone.
+            Err(error) if error.may_pass() && lost + 1 < REMOVALS => {
+                lost += 1;
+                tokio::time::sleep(RETRY_PAUSE * lost).await;
+                continue;
+            }
+            Err(error) if error.is_status(409) && lost > 0 => Ok(()),
+            Err(error) if error.is_status(409) => Err(StepError::Stale {
                 what: format!("{key} was deleted and created again by somebody else"),
-            };
-        }
-        StepError::object(key, error)
-    })
+            }),
+            removed => removed.map_err(|error| StepError::object(key, error)),
+        };
+    }
 }
 
 /// Whether a signal ends a wait.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::error::StepError;
+use super::send::{self, Sending};
 use super::{Context, Event};
 use crate::cluster::{ApplyOptions, Propagation, Resource, Writer};
-use crate::model::NAMESPACE_MANAGER;
+use crate::model::{GroupVersionKind, NAMESPACE_MANAGER, ObjectKey};
 use crate::plan::{LabelsRemoved, NamespacePlan, Plan, SpaceChange, SpaceKind, SpaceObjectPlan};
 
 /// Creates the namespaces of a plan ahead of it, for what has to be there before the run. What goes wrong is told by the
@@ -39,7 +40,10 @@ async fn prepare_one(context: &Context<'_>, namespace: &NamespacePlan) -> Result
     if let Some(body) = &namespace.body {
         // What the file says of labels counts, whoever set them before: Helmsman overwrites them too.
         let options = ApplyOptions { force: true, manager: NAMESPACE_MANAGER };
-        context.writer.apply(&Resource::namespaces(), None, &namespace.name, body, options).await?;
+        let gvk = GroupVersionKind::new("v1", "Namespace");
+        let key = ObjectKey { gvk, namespace: None, name: namespace.name.clone() };
+        let sending = Sending { resource: &Resource::namespaces(), key: &key, body, options };
+        send::apply(context, None, &sending).await?;
     }
     if let Some(LabelsRemoved { uid, keys }) = &namespace.labels_removed {
         let mut patch = vec![json!({ "op": "test", "path": "/metadata/uid", "value": uid })];

@@ -347,7 +347,7 @@ async fn until(
     let mut sights = Sights::default();
     let mut told: (Vec<WaitingOn>, Option<Instant>) = (Vec::new(), None);
     loop {
-        look(context, &mut waiting, &mut sights, deadline).await?;
+        look(context, release, &mut waiting, &mut sights, deadline).await?;
         waiting.retain(|entry| !entry.is_ready);
         if waiting.is_empty() {
             return Ok(());
@@ -380,6 +380,7 @@ async fn until(
 /// One of them has failed, or cannot be read.
 async fn look(
     context: &Context<'_>,
+    release: &ReleaseKey,
     waiting: &mut [Entry<'_>],
     sights: &mut Sights,
     deadline: Instant,
@@ -397,6 +398,10 @@ async fn look(
             Ok(found) => found?,
             Err(_) => Health::Progressing("the server does not answer".to_owned()),
         };
+        if let Health::Ready(Some(note)) = &health {
+            let text = format!("{} is ready: {note}", entry.subject.key);
+            context.emit(Event::Noted { key: release.clone(), text });
+        }
         let is_end = matches!(health, Health::Ready(_) | Health::Failed(_));
         let seen = sights.judge(entry);
         // The first look comes before anything is followed.

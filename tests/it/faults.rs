@@ -1,7 +1,8 @@
 //! Faults that pass, and answers that are lost, while statectl plans and applies.
 //!
-//! Reading and dry runs are tried again. A write is tried again only where the server says that it did nothing;
-//! whatever else happens, the outcome is true, and the next run finishes what is left.
+//! Reading and dry runs are tried again, and so is what can be sent twice without harm: applies, removals with a uid,
+//! records with a version. Each a bounded number of times; whatever else happens, the outcome is true, and the next run
+//! finishes what is left.
 
 use serde_json::Value as Json;
 
@@ -53,40 +54,77 @@ fn what_passes_is_asked_again_while_planning() {
 }
 
 #[test]
-fn a_write_is_sent_again_only_where_nothing_happened() {
+fn an_object_is_sent_again_until_it_is_known_what_became_of_it() {
     let scene = Scene::new("faults-apply");
     let file = scene.write(APPS);
     let path = file.to_str().unwrap();
     let proxy = Proxy::start(scene.cluster);
-    let real = |fault: Fault| Rule::on("PATCH", "/configmaps/").unless("dryRun").times(1).fault(fault);
-    proxy.rule(real(Fault::too_many_requests(0)));
-    let report = proxy.cluster().statectl(["apply", path, "--yes", "-o", "json"]).expect(0).json();
-    assert_eq!(state(&report).0, "deployed");
-    assert_eq!(proxy.faults(), 1);
-    let greeting = |value: &str| scene.write(&format!("{APPS}set = {{ greeting = \"{value}\" }}\n"));
-    for (value, fault, said) in [
-        ("a", Fault::answer(503, "service unavailable"), "service unavailable"),
-        ("b", Fault::status(409, "Conflict", "the object has been modified"), "has been modified"),
-        ("c", Fault::Drop, "no answer"),
-        ("d", Fault::DropReply, "no answer"),
-        ("e", Fault::status(504, "Timeout", "request did not complete"), "did not complete"),
+    let real = |fault: Fault| Rule::on("PATCH", "/configmaps/").unless("dryRun").fault(fault);
+    let sent = || proxy.writes().iter().filter(|write| write.contains("/configmaps/")).count();
+    let apply = |code: i32| {
+        let output = proxy.cluster().statectl(["apply", path, "--yes", "-o", "json"]).expect(code);
+        (state(&output.json()), output.stderr)
+    };
+    let webhook = "Internal error occurred: failed calling webhook \"w.example.org\": connection refused";
+    let passing = [
+        (Fault::too_many_requests(0), ""),
+        (Fault::answer(503, "service unavailable"), ""),
+        (Fault::status(409, "Conflict", "the object has been modified; please apply your changes"), ""),
+        (Fault::Drop, ""),
+        (Fault::DropReply, ""),
+        (Fault::CutReply(20), ""),
+        (Fault::status(504, "Timeout", "request did not complete"), ""),
+        (Fault::status(500, "InternalError", webhook), "failed calling webhook"),
+    ];
+    for (number, (fault, noted)) in passing.iter().enumerate() {
+        // First the object is created, then it is changed.
+        for greeting in ["hello", "goodbye"] {
+            proxy.clear();
+            scene.write(&format!("{APPS}set = {{ greeting = \"{greeting}\" }}\n"));
+            // The object of a conflict was there before.
+            let is_conflict = number == 2 && greeting == "hello";
+            if !is_conflict {
+                proxy.rule(real(fault.clone()).times(1));
+            }
+            let ((state, message), stderr) = apply(0);
+            assert_eq!(state, "deployed", "{number} {greeting}: {message}");
+            assert!(stderr.contains(noted), "{number}: {stderr}");
+            assert_eq!(sent(), 2 - usize::from(is_conflict), "{number} {greeting}");
+            let map = scene.cluster.get(&scene.namespace, "configmap", "web-config").unwrap();
+            assert_eq!(map["data"]["greeting"], greeting);
+            proxy.cluster().statectl(["plan", path, "--detailed-exit-code"]).expect(0).says("no changes");
+        }
+        // So does a removal whose answer is lost.
+        proxy.clear();
+        proxy.rule(Rule::on("DELETE", "/configmaps/").times(1).fault(Fault::DropReply));
+        proxy.cluster().statectl(["destroy", path, "--yes"]).expect(0);
+        assert!(scene.cluster.get(&scene.namespace, "configmap", "web-config").is_none());
+    }
+    // Nothing is sent for ever, and what never passes is sent once.
+    for (fault, said, times) in [
+        (Fault::answer(503, "service unavailable"), "service unavailable", 5),
+        (Fault::DropReply, "no answer", 5),
+        (
+            Fault::status(409, "Conflict", "the object has been modified; please apply"),
+            "has been modified",
+            5,
+        ),
+        (Fault::status(500, "", "failed to create typed patch object"), "typed patch", 1),
+        (Fault::status(403, "Forbidden", "denied the request"), "denied", 1),
     ] {
         proxy.clear();
-        proxy.rule(real(fault.clone()));
-        let file = greeting(value);
-        let path = file.to_str().unwrap();
-        let report = proxy.cluster().statectl(["apply", path, "--yes", "-o", "json"]).expect(1).json();
-        let (state, message) = state(&report);
-        assert_eq!(state, "failed", "{report}");
+        scene.write(&format!("{APPS}set = {{ greeting = \"start\" }}\n"));
+        apply(0);
+        scene.write(&format!("{APPS}set = {{ greeting = \"{said}\" }}\n"));
+        proxy.clear();
+        proxy.rule(real(fault));
+        let ((state, message), _) = apply(1);
+        assert_eq!(state, "failed", "{said}");
         assert!(message.contains(said), "{said:?} is not said: {message}");
-        assert_eq!(proxy.faults(), 1, "an unknown outcome is not followed by a second write");
-        let sent = proxy.writes().iter().filter(|write| write.contains("/configmaps/")).count();
-        assert_eq!(sent, 1);
+        assert_eq!(sent(), times, "{said}");
         assert_eq!(scene.helm_status("web").0, "failed");
         proxy.clear();
-        proxy.cluster().statectl(["apply", path, "--yes"]).expect(0);
-        let map = scene.cluster.get(&scene.namespace, "configmap", "web-config").unwrap();
-        assert_eq!(map["data"]["greeting"], value);
+        apply(0);
         assert_eq!(scene.helm_status("web").0, "deployed");
         proxy.cluster().statectl(["plan", path, "--detailed-exit-code"]).expect(0).says("no changes");
     }

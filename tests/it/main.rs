@@ -45,6 +45,7 @@ mod spaces;
 mod support;
 mod template;
 mod tidy;
+mod traps;
 mod validate;
 mod watches;
 mod webhooks;
