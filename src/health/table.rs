@@ -212,11 +212,6 @@ pub(super) const RULES: &[KnownRule] = &[
         &["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"],
         "https://fluxcd.io/flux/components/image/",
     ),
-    ready(
-        "k8s.mariadb.com",
-        &["MariaDB", "Database", "User", "Grant"],
-        "https://github.com/mariadb-operator/mariadb-operator",
-    ),
     by_condition(
         "k8s.keycloak.org",
         &["Keycloak"],
@@ -224,6 +219,11 @@ pub(super) const RULES: &[KnownRule] = &[
         READY,
         Some("status.conditions.exists(c, c.type == 'HasErrors' && c.status == 'True')"),
         "https://www.keycloak.org/operator/basic-deployment",
+    ),
+    ready(
+        "k8s.mariadb.com",
+        &["MariaDB", "Database", "User", "Grant"],
+        "https://github.com/mariadb-operator/mariadb-operator",
     ),
     ready(
         "kafka.strimzi.io",

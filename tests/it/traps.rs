@@ -3,6 +3,7 @@
 //! All cases are releases of one run, which waits for them side by side. Sources: kstatus, Helm's waits, and what other
 //! deployers report of them.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -238,7 +239,8 @@ fn each_trap_ends_with_its_own_words() {
         let object = object.replace("NAME", name).replace("GROUP", &group);
         chart(&folder, &[("templates/a.yaml", &object)]);
         let time = if matches!(end, End::TimedOut(_)) { "8s" } else { "100s" };
-        apps += &format!(
+        let _ = write!(
+            apps,
             "[apps.{name}]\nenabled = true\nnamespace = \"NS\"\nchart = \"./{name}/chart\"\nwait = true\ntimeout = \"{time}\"\n"
         );
     }
