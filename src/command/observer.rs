@@ -120,8 +120,13 @@ impl Observer<'_> {
         let counts = (objects.len(), crds.len());
         let marked = objects.into_iter().map(|body| (body, true));
         let all = marked.chain(crds.into_iter().map(|body| (body, false)));
-        let own: Vec<Target> =
-            all.map(|(body, marked)| self.target(release, body, marked, rules)).collect::<Result<_, _>>()?;
+        let target = |(at, (body, marked)): (usize, (serde_json::Value, bool))| {
+            self.target(release, body, marked, rules).map_err(|why| {
+                let file = rendered.place(at).filter(|_| marked).map(|place| format!("{}: ", place.file));
+                Reason::NotRendered { message: format!("{}{why}", file.unwrap_or_default()) }
+            })
+        };
+        let own: Vec<Target> = all.enumerate().map(target).collect::<Result<_, _>>()?;
         targets.extend(own);
         Ok(Draft { rendered, objects: counts.0, crds: counts.1 })
     }
@@ -160,19 +165,21 @@ impl Observer<'_> {
         body: serde_json::Value,
         marked: bool,
         rules: &Arc<FieldRules>,
-    ) -> Result<Target, Reason> {
+    ) -> Result<Target, String> {
         let namespaced = |gvk: &GroupVersionKind| match self.cluster.discovery.resource(gvk) {
             Ok(resource) => resource.namespaced,
             // A kind that is still to come: its definition tells.
             Err(_) => self.arrivals.is_namespaced(gvk),
         };
         let Some(key) = plan::body::key_of(&body, namespaced, &release.namespace) else {
-            let message = "an object of the manifest has no apiVersion, kind or name".to_owned();
-            return Err(Reason::NotRendered { message });
+            return Err(plan::body::nameless(&body));
         };
         let known = self.cluster.discovery.resource(&key.gvk).is_ok();
         let kind_arrives = self.arrivals.has_kind(&key.gvk);
-        let arrives = if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
+        let arrives = if !known && !kind_arrives {
+            // Whatever else arrives, the server would refuse it, or its API does not answer.
+            None
+        } else if key.namespace.as_ref().is_some_and(|namespace| self.missing.contains(namespace)) {
             key.namespace.as_ref().map(|namespace| format!("namespace {namespace}"))
         } else {
             (!known && kind_arrives).then(|| format!("the CustomResourceDefinition of {}", key.gvk.kind))

@@ -84,7 +84,7 @@ impl<'a> Masker<'a> {
 /// Secret, struct dumps and diffs (which show environment values) from every kind.
 pub fn sanitize_message(kind: &str, message: &str) -> String {
     let message = cut_diff(message);
-    let message = cut_typed(&message);
+    let message = cut_typed(kind, &message);
     cut_values(kind, &message)
 }
 
@@ -100,15 +100,21 @@ fn cut_diff(message: &str) -> String {
     }
 }
 
-/// Typed merging quotes the value it did not expect as a Go struct.
-fn cut_typed(message: &str) -> String {
-    const START: &str = "&value.valueUnstructured{";
+/// Typed merging quotes the value it did not expect as Go prints a struct or a pointer: without quotes, so that a value
+/// may look like its own end. Of a Secret nothing behind it is kept.
+fn cut_typed(kind: &str, message: &str) -> String {
+    const STARTS: [&str; 2] = ["&value.valueUnstructured{", "got &"];
     let mut rest = message;
     let mut text = String::new();
-    while let Some(at) = rest.find(START) {
-        let value = &rest[at + START.len() - 1..];
+    let first = |text: &str| STARTS.iter().filter_map(|start| Some((text.find(start)?, *start))).min();
+    while let Some((at, start)) = first(rest) {
         text.push_str(&rest[..at]);
-        text.push_str("another type");
+        text.push_str(if start.starts_with("got") { "got another type" } else { "another type" });
+        if kind == "Secret" {
+            return text;
+        }
+        let value = &rest[at + start.len() - 1..];
+        let value = value.find('{').map_or("", |brace| &value[brace..]);
         rest = balanced(value).map_or("", |length| &value[length..]);
     }
     text.push_str(rest);
@@ -292,10 +298,17 @@ mod tests {
                 "spec: Forbidden: spec is immutable after creation except resources.requests",
             ),
             (
-                "Secret",
-                "failed to create typed patch object (n/s; /v1, Kind=Secret): .data.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{\"p\":\"q\"}}, x",
-                "failed to create typed patch object (n/s; /v1, Kind=Secret): .data.a: expected string, got another type, x",
+                "ConfigMap",
+                "failed to create typed patch object (n/s; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{\"p\":\"q\"}}, x",
+                "failed to create typed patch object (n/s; /v1, Kind=ConfigMap): .data.a: expected string, got another type, x",
             ),
+            (
+                "ConfigMap",
+                ".data: expected map, got &{hush}\n  .x: y",
+                ".data: expected map, got another type\n  .x: y",
+            ),
+            ("Secret", ".data: expected map, got &{hu}sh\nhush}", ".data: expected map, got another type"),
+            ("Secret", ".data: expected map, got &[hush]", ".data: expected map, got another type"),
             (
                 "Secret",
                 ".data.a: expected string, got &value.valueUnstructured{Value:1",

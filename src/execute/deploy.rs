@@ -88,14 +88,14 @@ async fn steps(
     let of = Of { key, rules, timeout: deploy.timeout };
     waves::apply_definitions(context, &of, &deploy.crds).await?;
     if deploy.run_hooks {
-        hooks::run(context, key, &mut record.release, before, deploy.timeout).await?;
+        hooks::run_for(context, key, &mut record.release, before, &deploy.handed, deploy.timeout).await?;
     }
     waves::apply(context, &of, &deploy.applies, &deploy.after).await?;
     if deploy.wait {
         wait::ready(context, key, rules, deploy.applies.iter().map(|step| &step.key), deploy.timeout).await?;
     }
     if deploy.run_hooks {
-        hooks::run(context, key, &mut record.release, after, deploy.timeout).await?;
+        hooks::run_for(context, key, &mut record.release, after, &deploy.handed, deploy.timeout).await?;
     }
     // In reverse: what was applied last goes first.
     let prunes = deploy.prunes.iter().rev();

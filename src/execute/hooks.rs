@@ -16,7 +16,7 @@ use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::history::{self, HookRun, Release};
 use crate::manifest::Document;
 use crate::model::{FIELD_MANAGER, GroupVersionKind, ObjectKey, RELEASE_NAME_ANNOTATION, ReleaseKey};
-use crate::plan;
+use crate::plan::{self, Delete};
 
 const BEFORE_CREATION: &str = "before-hook-creation";
 const SUCCEEDED: &str = "hook-succeeded";
@@ -41,6 +41,18 @@ pub(super) async fn run(
     event: &str,
     timeout: Duration,
 ) -> Result<(), StepError> {
+    run_for(context, release_key, release, event, &[], timeout).await
+}
+
+/// As [`run`]; the objects that are `handed` over by the release make way for the hooks that they became.
+pub(super) async fn run_for(
+    context: &Context<'_>,
+    release_key: &ReleaseKey,
+    release: &mut Release,
+    event: &str,
+    handed: &[Delete],
+    timeout: Duration,
+) -> Result<(), StepError> {
     let mut order: Vec<usize> = (0..release.hooks.len())
         .filter(|index| release.hooks[*index].events.iter().any(|name| name == event))
         .collect();
@@ -62,7 +74,7 @@ pub(super) async fn run(
         });
         let ready = prepare(context, release_key, index, hook).await?;
         hook.last_run = HookRun::new(history::Phase::Running, Some(records::now()), None);
-        let result = run_one(context, release_key, hook, &ready, timeout).await;
+        let result = run_one(context, release_key, hook, &ready, handed, timeout).await;
         let phase = if result.is_ok() { history::Phase::Succeeded } else { history::Phase::Failed };
         hook.last_run = HookRun::new(phase, hook.last_run.started_at.clone(), Some(records::now()));
         done.push(ready);
@@ -106,8 +118,12 @@ async fn run_one(
     release: &ReleaseKey,
     hook: &history::Hook,
     ready: &Ready,
+    handed: &[Delete],
     timeout: Duration,
 ) -> Result<(), StepError> {
+    if let Some(step) = handed.iter().find(|step| step.key.same_object(&ready.key)) {
+        make_way(context, ready, step, timeout).await?;
+    }
     if has_policy(hook, BEFORE_CREATION) {
         remove(context, ready, timeout).await?;
     }
@@ -143,6 +159,23 @@ async fn clean_up_after_failure(
 
 fn has_policy(hook: &history::Hook, policy: &str) -> bool {
     hook.delete_policies.iter().any(|name| name == policy)
+}
+
+/// Removes an object of the release that became this hook, if it is still the one that was planned with.
+async fn make_way(
+    context: &Context<'_>,
+    ready: &Ready,
+    step: &Delete,
+    timeout: Duration,
+) -> Result<(), StepError> {
+    let (namespace, uid) = (ready.key.namespace.as_deref(), &step.uid);
+    let found = context.writer.reader().get(&ready.resource, namespace, &ready.key.name).await;
+    let found = found.map_err(|error| StepError::object(&ready.key, error))?;
+    if found.is_none_or(|object| object["metadata"]["uid"] != uid.as_str()) {
+        return Ok(());
+    }
+    objects::remove(context, &ready.resource, &ready.key, uid, Propagation::Background).await?;
+    objects::wait_gone(context, &ready.resource, &ready.key, uid, timeout, objects::Interruptible::Yes).await
 }
 
 /// Kinds whose removal takes data or other objects along: their hooks are updated in place instead.

@@ -1,5 +1,6 @@
 //! One document: its text, what it says it is, and the object it holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
@@ -62,14 +63,28 @@ pub enum ManifestError {
 }
 
 impl Document {
-    /// Reads one document, as [`split`](super::split) returns it.
+    /// Reads one document, as [`split`](super::split) returns it. Its last line counts as ended, as in Helm's own reader
+    /// (`apimachinery/pkg/util/yaml`, `LineReader`), which matters where a block of text comes last.
     ///
     /// # Errors
     /// Text that is no YAML or no mapping; members of the head that are of the wrong kind.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
-        let value = yaml::read_typed(text.as_bytes()).map_err(ManifestError::Yaml)?;
+        let whole = if text.ends_with('\n') { Cow::from(text) } else { Cow::from(format!("{text}\n")) };
+        let value = yaml::read_typed(whole.as_bytes()).map_err(ManifestError::Yaml)?;
         let head = Head::of(&value)?;
         Ok(Document { text: text.to_owned(), head, object: to_object(&value) })
+    }
+
+    /// Reads the object anew as it stands in the text of a release, where a line end follows each document: a block of
+    /// text that keeps its blank lines (`|+`) is longer there.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn in_release(mut self) -> Result<Self, ManifestError> {
+        if self.text.ends_with('\n') && self.text.contains('+') {
+            self.object = Self::parse(&format!("{}\n", self.text))?.object;
+        }
+        Ok(self)
     }
 
     /// Tells whether this is a part of the release or a hook.

@@ -90,11 +90,10 @@ async fn look_at(
 ) -> Vec<(usize, Result<ObservedObject, Unread>)> {
     let resource = match discovery.resource(&place.0) {
         Ok(resource) => resource,
-        Err(error @ ApiError::UnknownKind { .. }) => {
-            let message = error.to_string();
+        Err(ApiError::UnknownKind { .. }) => {
             let unknown = targets.into_iter().map(|(index, Target { key, body, .. })| {
-                let verdict = Verdict::Other { message: message.clone() };
-                (index, Ok(unseen(key, body, ServerAnswer::Refused { verdict })))
+                let answer = ServerAnswer::Refused { verdict: Verdict::KindMissing };
+                (index, Ok(unseen(key, body, answer)))
             });
             return unknown.collect();
         }

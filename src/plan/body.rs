@@ -80,11 +80,15 @@ fn name_account(pod: &mut Map<String, Json>) {
 }
 
 /// Moves `stringData` into `data`: the server would own it under a name that it does not store, and a key that
-/// is dropped later would stay (measured on Kubernetes 1.36).
+/// is dropped later would stay (measured on Kubernetes 1.36). What is no map is left for the server to refuse.
 fn encode_string_data(secret: &mut Map<String, Json>) {
+    let fits = |member: Option<&Json>| member.is_none_or(|json| json.is_object() || json.is_null());
+    if !fits(secret.get("stringData")) || !fits(secret.get("data")) {
+        return;
+    }
     let Some(Json::Object(plain)) = secret.remove("stringData") else { return };
-    let data = secret.entry("data").or_insert_with(|| Json::Object(Map::new()));
-    if !data.is_object() {
+    let data = secret.entry("data").or_insert(Json::Null);
+    if data.is_null() {
         *data = Json::Object(Map::new());
     }
     let Some(data) = data.as_object_mut() else { return };
@@ -112,6 +116,24 @@ pub fn key_of(
         written.unwrap_or(release_namespace).to_owned()
     });
     Some(ObjectKey { gvk, namespace, name })
+}
+
+/// Returns what is wrong with an object that has no key, as far as it can be named.
+pub fn nameless(object: &Json) -> String {
+    let of = |pointer: &str| object.pointer(pointer).filter(|json| !json.is_null());
+    let places = ["/apiVersion", "/kind", "/metadata/name"];
+    let wrong = places.iter().find(|place| !of(place).is_some_and(Json::is_string)).copied();
+    let place = wrong.unwrap_or("/metadata/name").trim_start_matches('/').replace('/', ".");
+    let what = match (of("/kind").and_then(Json::as_str), of("/metadata/name").and_then(Json::as_str)) {
+        (Some(kind), Some(name)) => format!("{kind} {name}"),
+        (Some(kind), None) => format!("an object of kind {kind}"),
+        (None, Some(name)) => format!("the object {name}"),
+        (None, None) => "an object".to_owned(),
+    };
+    match wrong.and_then(of) {
+        Some(value) => format!("{what} of the manifest: its {place} is {value}, which is no text; quote it"),
+        None => format!("{what} of the manifest has no {place}"),
+    }
 }
 
 fn member<'a>(object: &'a mut Json, key: &str) -> &'a mut Json {
@@ -146,6 +168,31 @@ mod tests {
     }
 
     #[test]
+    fn an_object_without_a_key_is_named_as_far_as_it_can_be() {
+        for (object, expected) in [
+            (
+                json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": true}}),
+                "an object of kind ConfigMap of the manifest: its metadata.name is true, which is no text; quote it",
+            ),
+            (
+                json!({"kind": "ConfigMap", "apiVersion": "v1"}),
+                "an object of kind ConfigMap of the manifest has no metadata.name",
+            ),
+            (
+                json!({"kind": "ConfigMap", "metadata": {"name": "a"}}),
+                "ConfigMap a of the manifest has no apiVersion",
+            ),
+            (
+                json!({"metadata": {"name": "a"}, "apiVersion": 1, "kind": "X"}),
+                "X a of the manifest: its apiVersion is 1, which is no text; quote it",
+            ),
+            (json!({}), "an object of the manifest has no apiVersion"),
+        ] {
+            assert_eq!(nameless(&object), expected);
+        }
+    }
+
+    #[test]
     fn an_account_goes_by_its_own_name() {
         let object = |spec: Json| json!({"kind": "Deployment", "spec": {"template": {"spec": spec}}});
         for (given, sent) in [
@@ -161,5 +208,18 @@ mod tests {
     fn string_data_wins_over_data_as_on_the_server() {
         let object = json!({"kind": "Secret", "data": {"a": "QQ==", "b": "Qg=="}, "stringData": {"a": "x"}});
         assert_eq!(applicable(object)["data"], json!({"a": "eA==", "b": "Qg=="}));
+        let object = |data: Json, plain: Json| json!({"kind": "Secret", "data": data, "stringData": plain});
+        assert_eq!(applicable(object(json!(null), json!({"a": "x"})))["data"], json!({"a": "eA=="}));
+        assert_eq!(
+            applicable(object(json!({"a": "QQ=="}), json!(null))),
+            json!({"kind": "Secret", "data": {"a": "QQ=="}})
+        );
+        for wrong in [
+            object(json!("x"), json!({"a": "x"})),
+            object(json!({}), json!("x")),
+            object(json!({}), json!([])),
+        ] {
+            assert_eq!(applicable(wrong.clone()), wrong, "the server refuses it");
+        }
     }
 }

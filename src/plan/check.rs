@@ -111,7 +111,9 @@ fn each_object_has_one_release(plan: &Plan, findings: &mut Vec<String>) {
     for release in &plan.releases {
         let removed: Vec<&ObjectKey> = match &release.work {
             Work::Nothing | Work::Disown(_) => Vec::new(),
-            Work::Deploy(deploy) => deploy.prunes.iter().map(|step| &step.key).collect(),
+            Work::Deploy(deploy) => {
+                deploy.prunes.iter().chain(&deploy.handed).map(|step| &step.key).collect()
+            }
             Work::Uninstall(uninstall) => uninstall.deletes.iter().map(|step| &step.key).collect(),
         };
         for key in removed {
@@ -300,7 +302,12 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
             findings.push(format!("the record {} of another release is removed", record.object));
         }
     }
-    for step in &deploy.prunes {
+    for step in &deploy.handed {
+        if !release.hooks.iter().any(|hook| hook.kind == step.key.gvk.kind && hook.name == step.key.name) {
+            findings.push(format!("{} is handed to a hook that does not run", step.key));
+        }
+    }
+    for step in deploy.prunes.iter().chain(&deploy.handed) {
         if applied.contains(&step.key) {
             findings.push(format!("{} is applied and removed", step.key));
         }

@@ -11,6 +11,7 @@ use super::config;
 use super::definition;
 use super::flap::Corrections;
 use super::guard::{self, Keys};
+use super::hooking::Hooking;
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
 use super::leave;
@@ -256,7 +257,9 @@ impl<'a> Draft<'a> {
         let remnants: Vec<Judged> = remnants.into_iter().chain(left_behind).collect();
         let permits = Permits::of(crds.iter().chain(&objects).filter_map(judge::permit_of));
         let judged = || crds.iter().chain(&objects).chain(&remnants);
-        let refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
+        let mut refusals: Vec<Reason> = judged().flat_map(|judged| judged.refusals.iter().cloned()).collect();
+        let hooking = Hooking::new(&content.hooks, kind, !wanted.release.no_hooks, &self.key);
+        refusals.extend(hooking.refusals(&content.objects));
         let warnings: Vec<String> = judged().flat_map(|judged| judged.plan.told_warnings()).collect();
         let mut reasons = if adopted { vec![Reason::Adopted] } else { Vec::new() };
         if let Some(moved) = &wanted.moved_from {
@@ -273,7 +276,7 @@ impl<'a> Draft<'a> {
         let mut plans: Vec<ObjectPlan> = Vec::new();
         let mut crd_steps = Vec::new();
         let mut applies = Vec::new();
-        let mut prunes = Vec::new();
+        let (mut prunes, mut handed) = (Vec::new(), Vec::new());
         for judged in crds {
             plans.push(judged.plan);
             crd_steps.extend(judged.apply);
@@ -284,9 +287,10 @@ impl<'a> Draft<'a> {
             plans.push(judged.plan);
             applies.extend(judged.apply);
         }
-        for judged in remnants {
+        for (judged, to_hook) in remnants.into_iter().map(|judged| hooking.hand_over(judged)) {
             plans.push(judged.plan);
             prunes.extend(judged.delete);
+            handed.extend(to_hook);
         }
         let after = sequence.among(&applies.iter().map(|step| &step.key).collect());
         // What is pruned goes in reverse, so the list is turned for the order and turned back.
@@ -332,6 +336,7 @@ impl<'a> Draft<'a> {
             after,
             prunes,
             gone,
+            handed,
             run_hooks: !wanted.release.no_hooks,
             test: wanted.release.test,
             // A test of something that is not ready would say nothing.

@@ -18,6 +18,7 @@ pub mod definition;
 mod drift;
 mod flap;
 mod guard;
+mod hooking;
 mod input;
 mod judge;
 mod leave;

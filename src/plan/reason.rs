@@ -206,6 +206,10 @@ pub enum Reason {
     OwnedByObject { object: ObjectKey, owner: String },
     /// Nothing shows that the release made the object.
     NoTrace { object: ObjectKey },
+    /// The object left the manifest and is a hook now: deleted and created anew by it, or changed by it if it holds data.
+    BecomesHook { object: ObjectKey, event: String, stays: bool },
+    /// An object of the manifest is one of the chart's hooks as well.
+    HookMeets { object: ObjectKey, event: String },
 }
 
 /// What stands behind a refusal that is not about an immutable field.
@@ -312,6 +316,8 @@ impl Reason {
             Reason::HoldsUnselected { .. } => "holds-unselected",
             Reason::OwnedByObject { .. } => "owned-by-object",
             Reason::NoTrace { .. } => "no-trace",
+            Reason::BecomesHook { .. } => "becomes-hook",
+            Reason::HookMeets { .. } => "hook-meets",
         }
     }
 
@@ -338,6 +344,8 @@ impl Reason {
             | Reason::HoldsUnselected { object }
             | Reason::OwnedByObject { object, .. }
             | Reason::NoTrace { object }
+            | Reason::BecomesHook { object, .. }
+            | Reason::HookMeets { object, .. }
             | Reason::FieldConflict { object, .. }
             | Reason::StaleConfig { object, .. }
             | Reason::Flapping { object, .. }
@@ -480,7 +488,11 @@ impl Reason {
                     release.name, release.namespace
                 ))
             }
-            Reason::NotOurs { .. } => Some("rename the object, or remove it where it is managed now".to_owned()),
+            Reason::NotOurs { .. } => Some(
+                "rename the object, or remove it where it is managed now; to take it over as it is, write `adopt = \"any\"` in \
+                 the app"
+                    .to_owned(),
+            ),
             Reason::BeingDeleted { .. } => {
                 Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
             }
@@ -505,6 +517,7 @@ impl Reason {
             Reason::HoldsUnselected { .. } => {
                 Some("run without `--target`, `--group` and `-l`, so that all of it is seen".to_owned())
             }
+            Reason::HookMeets { .. } => Some("give the hook's object another name in the chart".to_owned()),
             Reason::AsksOnRemove { release } => Some(format!(
                 "to uninstall {release}, put its entry back with `enabled = false`; to keep it, put it back as it was"
             )),

@@ -79,7 +79,11 @@ pub(super) fn refused(
             server(RefusalKind::Denied, "its namespace is being deleted".to_owned())
         }
         Verdict::KindMissing => {
-            server(RefusalKind::Invalid, format!("the server does not know the kind {}", key.gvk))
+            let message = format!(
+                "the server does not know the kind {}; what defines it has to be there first (`needs`)",
+                key.gvk
+            );
+            server(RefusalKind::Invalid, message)
         }
         Verdict::Unavailable { message } | Verdict::Other { message } => {
             Judged::refused(key, vec![Reason::Unreadable { what: key.to_string(), message: message.clone() }])

@@ -63,6 +63,8 @@ pub struct Deploy {
     pub after: Edges,
     /// Objects that the chart no longer has, removed in reverse after the others are ready.
     pub prunes: Vec<Delete>,
+    /// Objects that the release no longer has because they became hooks: removed when the hook is created.
+    pub handed: Vec<Delete>,
     /// What has to be gone before an object is pruned.
     pub gone: Edges,
     /// Whether chart hooks run.

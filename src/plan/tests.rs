@@ -562,6 +562,67 @@ fn what_cannot_be_counted_or_created_again_is_not_deleted() {
     with(Around { probe: untold, ..Around::default() }).check("blocked", &["invalid"]);
 }
 
+/// A hook of these events and policies whose object is ConfigMap `a`.
+fn hook(events: &[&str], policies: &[&str]) -> history::Hook {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    history::Hook {
+        name: "a".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        manifest: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n".to_owned(),
+        events: texts(events),
+        delete_policies: texts(policies),
+        ..history::Hook::default()
+    }
+}
+
+#[test]
+fn an_object_that_is_a_hook_too_is_told_apart() {
+    let with = |history: History, object: ObservedObject, hook: history::Hook| {
+        let mut case = Case::new(history, vec![object]);
+        let Some(Ok(content)) = &mut case.content else { panic!("there is content") };
+        content.hooks = vec![hook];
+        case
+    };
+    let (pre, post) = (&["pre-install", "pre-upgrade"], &["post-upgrade"]);
+    with(deployed(), as_desired(), hook(pre, &[])).check("blocked", &["hook-meets"]);
+    with(deployed(), as_desired(), hook(pre, &["hook-succeeded"])).check("blocked", &["hook-meets"]);
+    with(deployed(), as_desired(), hook(post, &["hook-succeeded"])).check("blocked", &["hook-meets"]);
+    // Events that do not come with this revision.
+    with(deployed(), as_desired(), hook(&["pre-install", "test"], &[])).check("upgrade", &["hooks-changed"]);
+    with(none(), missing(), hook(pre, &["hook-succeeded"])).check("install", &["not-installed"]);
+    with(none(), missing(), hook(pre, &[])).check("blocked", &["hook-meets"]);
+
+    // It left the manifest.
+    let remnant = |kind: &str| {
+        let mut live = config_map("1", Some("web"));
+        live["kind"] = json!(kind);
+        Remnant { key: object_key(kind), live: Some(live), keep_in_manifest: false, lost: Ok(Vec::new()) }
+    };
+    let other = || {
+        let mut object = as_desired();
+        object.key.name = "other".to_owned();
+        object.body["metadata"]["name"] = json!("other");
+        object
+    };
+    let mut case = with(deployed(), other(), hook(pre, &[]));
+    case.remnants = vec![remnant("ConfigMap")];
+    let plan = case.check("upgrade", &["hooks-changed", "manifest-changed"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert_eq!((work.prunes.len(), work.handed.len(), work.handed[0].uid.as_str()), (0, 1, "live-uid"));
+    let shown = plan.releases[0].objects.last().unwrap();
+    assert_eq!((shown.action, shown.reasons[0].code()), (ObjectAction::Delete, "becomes-hook"));
+    // What holds data stays, whatever the keys say.
+    let keys = "force = true\nallowDataLoss = [\"PersistentVolumeClaim/a\"]";
+    let mut claim = hook(pre, &[]);
+    claim.kind = "PersistentVolumeClaim".to_owned();
+    claim.manifest = claim.manifest.replace("ConfigMap", "PersistentVolumeClaim");
+    let mut case = Case { more: keys, ..with(deployed(), other(), claim) };
+    case.remnants = vec![remnant("PersistentVolumeClaim")];
+    let plan = case.check("upgrade", &["hooks-changed", "manifest-changed"]);
+    let Work::Deploy(work) = &plan.releases[0].work else { panic!("it is deployed") };
+    assert_eq!((work.prunes.len(), work.handed.len()), (0, 0));
+}
+
 /// A StatefulSet whose `change` the server refuses.
 fn set_case(more: &'static str, change: fn(&mut Json), claims: Vec<SetClaim>) -> Case {
     let mut live = config_map("0", Some("web"));
@@ -901,6 +962,10 @@ fn a_broken_plan_is_found() {
         ("is removed by one release and applied by another", |plan| {
             let key = deploy(plan, "new").applies[0].key.clone();
             deploy(plan, "web").prunes[0].key = key;
+        }),
+        ("to a hook that does not run", |plan| {
+            let step = deploy(plan, "web").prunes.remove(0);
+            deploy(plan, "web").handed.push(step);
         }),
         ("does not start as pending", |plan| deploy(plan, "new").record.info.status = Status::Deployed),
         ("no uid", |plan| replace(plan, 0).uid.clear()),

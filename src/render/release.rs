@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::error::RenderError;
 use crate::chart::{Chart, paths};
-use crate::manifest::{Document, Hook, KindOrder, Role, SplitRule, sort_by_kind, split};
+use crate::manifest::{Document, Hook, KindOrder, ManifestError, Role, SplitRule, sort_by_kind, split};
 
 /// The end of the path of a file that holds notes for people.
 const NOTES: &str = "NOTES.txt";
@@ -86,6 +86,7 @@ pub(super) fn sort(
             let document = parse(path, text)?;
             match document.role() {
                 Role::Manifest => {
+                    let document = document.in_release().map_err(|source| refused(path, source))?;
                     release.manifests.push(RenderedManifest { path: path.clone(), document });
                 }
                 Role::Hook(hook) => {
@@ -127,5 +128,9 @@ pub(super) fn source_text(path: &str, text: &str) -> String {
 }
 
 fn parse(path: &str, text: &str) -> Result<Document, RenderError> {
-    Document::parse(text).map_err(|source| RenderError::Manifest { path: path.to_owned(), source })
+    Document::parse(text).map_err(|source| refused(path, source))
+}
+
+fn refused(path: &str, source: ManifestError) -> RenderError {
+    RenderError::Manifest { path: path.to_owned(), source }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod adoption;
+mod as_helm;
 mod bad_input;
 mod chart_tests;
 mod compatibility;
@@ -23,6 +24,7 @@ mod failures;
 mod faults;
 mod helm_template;
 mod helmsman_files;
+mod hooks;
 mod immutable;
 mod incomplete;
 mod leftovers;
@@ -39,6 +41,7 @@ mod render;
 mod requests;
 mod saved_plans;
 mod schema;
+mod secrets;
 mod server;
 mod simulation;
 mod spaces;

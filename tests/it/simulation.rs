@@ -166,3 +166,24 @@ spec: {policyName: NS-new, validationActions: [Deny]}
     scene.cluster.statectl(["apply", &path, "--yes"]).expect(4);
     assert_eq!(scene.cluster.uid(&scene.namespace, "configmap", "fixed"), before);
 }
+
+/// A kind that nobody defines is refused before anything is touched, also where its namespace is still to come.
+#[test]
+fn an_unknown_kind_is_refused_also_in_a_namespace_that_arrives() {
+    let scene = Scene::new("unknown-kind");
+    let text = "apiVersion: nowhere.example.org/v1\nkind: Ghost\nmetadata: {name: g}\n";
+    let path = chart(&scene, &[("templates/g.yaml", text)], "");
+    let arriving = std::fs::read_to_string(&path).unwrap().replace(&scene.namespace, "unknown-kind-later");
+    for state in [std::fs::read_to_string(&path).unwrap(), arriving] {
+        std::fs::write(&path, state).unwrap();
+        let path = path.to_str().unwrap();
+        let plan = scene.cluster.statectl(["plan", path, "-o", "json"]).expect(4).json();
+        let reason = &object(&scene, &plan, "Ghost")["reasons"][0];
+        assert_eq!(reason["code"], "invalid");
+        let told = reason["message"].as_str().unwrap();
+        assert!(told.contains("does not know the kind nowhere.example.org/v1/Ghost"), "{told}");
+        scene.cluster.statectl(["apply", path, "--yes"]).expect(4);
+    }
+    let (found, _) = scene.cluster.try_tool("kubectl", &["get", "namespace", "unknown-kind-later"]);
+    assert!(!found, "nothing was made");
+}

@@ -16,7 +16,7 @@ impl fmt::Display for Reason {
             Reason::OnlyHistory { revision } => {
                 write!(f, "uninstalled, only its history up to revision {revision} is kept")
             }
-            Reason::Disabled => f.write_str("disabled in the file, and not installed"),
+            Reason::Disabled => f.write_str("not to be there, and not installed"),
             Reason::DisabledInFile => f.write_str("`enabled = false` in the file"),
             Reason::LeftFile { context } => {
                 write!(f, "belongs to context `{context}` and is no longer in the file")
@@ -164,7 +164,9 @@ impl fmt::Display for Reason {
                 "{object} exists and belongs to {owner}; `adopt` counted until revision {revision} and takes nothing \
                  over that came later"
             ),
-            Reason::MovesTo { object, release } => write!(f, "{object} stays: release {release} has it now"),
+            Reason::MovesTo { object, release } => {
+                write!(f, "{object} stays: the chart of release {release} has it now")
+            }
             Reason::RemovalWithheld { message } => write!(f, "not removed: {message}"),
             Reason::CrdsChange => f.write_str("custom resource definitions of the chart change"),
             Reason::TooManyRemovals { count, limit } => {
@@ -208,6 +210,21 @@ impl fmt::Display for Reason {
             }
             Reason::OwnedByObject { object, owner } => {
                 write!(f, "{object} belongs to {owner}, which removes it or not")
+            }
+            Reason::BecomesHook { object, event, stays: false } => {
+                write!(
+                    f,
+                    "{object} is a {event} hook now, and is deleted and created anew when the hook runs"
+                )
+            }
+            Reason::BecomesHook { object, event, .. } => {
+                write!(f, "{object} stays, and is a {event} hook now")
+            }
+            Reason::HookMeets { object, event } => {
+                write!(
+                    f,
+                    "{object} is in the manifest and is a {event} hook as well, which would take it from the release"
+                )
             }
             Reason::NoTrace { object } => {
                 write!(
