@@ -142,7 +142,7 @@ impl Work<'_> {
         let style = if outputs.stdout == Format::Text { console.out } else { console.err };
         let shown = ui::plan_view::render(&plan, style, None);
         if outputs.stdout == Format::Text {
-            ui::result(&shown);
+            ui::result(&ui::told(&shown));
         } else {
             ui::message(shown.trim_end());
         }

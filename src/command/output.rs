@@ -69,7 +69,7 @@ impl Outputs {
     /// terminal), `json` for machines.
     pub fn write(&self, text: impl Fn(bool) -> String, json: impl Fn() -> String) -> Result<(), Failure> {
         let make = |format: Format, terminal: bool| match format {
-            Format::Text => text(terminal),
+            Format::Text => ui::told(&text(terminal)).into_owned(),
             Format::Json => json(),
             Format::Yaml => report::as_yaml(&json()),
         };

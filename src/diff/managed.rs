@@ -70,6 +70,19 @@ pub fn applied_fields(object: &Json, manager: &str) -> Option<FieldSet> {
         .map(|entry| FieldSet::parse(&entry["fieldsV1"]))
 }
 
+/// Tells whether a map or list that was applied empty is not there afterwards. Where the apply took all members away, the
+/// server takes the map along, and sets the empty one only when it is applied once more (measured on Kubernetes 1.36: a
+/// container's `securityContext`, the `selector` of a PodDisruptionBudget).
+pub fn lost_an_empty(sent: &Json, stored: &Json, manager: &str) -> bool {
+    let is_empty = |json: &Json| match json {
+        Json::Object(members) => members.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    let owned = applied_fields(stored, manager).map(|fields| fields.leaves()).unwrap_or_default();
+    owned.iter().any(|path| path.find(sent).is_some_and(is_empty) && path.find(stored).is_none())
+}
+
 pub(super) fn raw_entries(object: &Json) -> &[Json] {
     object.pointer("/metadata/managedFields").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }

@@ -32,7 +32,7 @@ pub use ignored::ignored_changes;
 pub use immutable::{Trial, Verdict, classify};
 pub use managed::{
     ForeignField, ManagedEntry, Operation, Owner, OwnershipGap, applied_fields, foreign_fields,
-    managed_entries, ownership_gap,
+    lost_an_empty, managed_entries, ownership_gap,
 };
 pub use manager::{ManagerClass, is_maker, manager_class};
 pub use mask::{Masker, sanitize_message};

@@ -96,7 +96,12 @@ async fn send(
 ) -> Result<(), StepError> {
     let sending = Sending { resource, key, body, options: OPTIONS };
     let sent = send::apply(context, Some(release), &sending).await;
-    warn(context, release, key, sent.map_err(|error| StepError::object(key, error))?);
+    let answer = sent.map_err(|error| StepError::object(key, error))?;
+    if diff::lost_an_empty(body, &answer.body, FIELD_MANAGER) {
+        let again = send::apply(context, Some(release), &sending).await;
+        again.map_err(|error| StepError::object(key, error))?;
+    }
+    warn(context, release, key, answer);
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! of (data, style); meaning never hangs on colour alone.
 
 pub mod ask;
+mod clean;
 pub mod config_view;
 pub mod diff_view;
 pub mod drift_view;
@@ -16,7 +17,12 @@ pub use style::Style;
 
 use std::io::Write as _;
 
-/// Writes the result to stdout. A reader that went away (`| head`) is not an error.
+/// Returns a text for people without what a terminal would obey.
+pub fn told(text: &str) -> std::borrow::Cow<'_, str> {
+    clean::clean(text)
+}
+
+/// Writes the result to stdout as it is. A reader that went away (`| head`) is not an error.
 pub fn result(text: &str) {
     let mut out = std::io::stdout().lock();
     drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
@@ -25,5 +31,5 @@ pub fn result(text: &str) {
 /// Writes a line to stderr.
 pub fn message(text: &str) {
     let mut err = std::io::stderr().lock();
-    drop(writeln!(err, "{text}"));
+    drop(writeln!(err, "{}", told(text)));
 }

@@ -92,7 +92,7 @@ impl Progress {
         let text = phase_text(phase);
         let waited = row.started.elapsed().as_secs();
         if let Some(bar) = &row.bar {
-            bar.set_message(format!("{key}  {text}  ({waited} s)"));
+            bar.set_message(super::told(&format!("{key}  {text}  ({waited} s)")).into_owned());
             return;
         }
         let kind = phase_kind(phase);
@@ -127,7 +127,7 @@ impl Progress {
     fn line(&self, text: &str) {
         match &self.live {
             // Printed above the moving rows; the error of a closed stderr helps nobody.
-            Some(live) => drop(live.println(text)),
+            Some(live) => drop(live.println(super::told(text))),
             None => super::message(text),
         }
     }

@@ -63,3 +63,33 @@ fn text_at_the_end_of_a_document_is_as_long_as_with_helm() {
     scene.cluster.statectl(["drift", file, "--detailed-exit-code"]).expect(0);
     scene.cluster.statectl(["plan", file, "--verify=all", "--detailed-exit-code"]).expect(0);
 }
+
+/// A map that loses all its members is still there, and empty: one apply alone would take it away.
+#[test]
+fn a_map_that_becomes_empty_is_there_afterwards() {
+    let scene = Scene::new("emptied");
+    let write = |context: &str, selector: &str| {
+        let budget = format!(
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: b}}\nspec: {{minAvailable: 1, selector: \
+             {selector}}}\n"
+        );
+        let web = format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  \
+             template:\n    metadata: {{labels: {{app: web}}}}\n    spec: {{containers: [{{name: c, image: \
+             \"example.org/a:1\", securityContext: {context}}}]}}\n"
+        );
+        chart(scene.folder.path(), &[("templates/b.yaml", &budget), ("templates/web.yaml", &web)]);
+        scene.write("[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\nwait = false\n")
+    };
+    let file = write("{privileged: true, capabilities: {add: [A]}}", "{matchLabels: {app: web}}");
+    let path = file.to_str().unwrap();
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    write("{}", "{}");
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    let budget = scene.cluster.get(&scene.namespace, "pdb", "b").unwrap();
+    assert_eq!(budget["spec"]["selector"], serde_json::json!({}), "all pods, not none");
+    for arguments in [&["plan", path, "--detailed-exit-code"][..], &["drift", path, "--detailed-exit-code"]] {
+        scene.cluster.statectl(arguments).expect(0);
+    }
+    scene.cluster.statectl(["plan", path, "--verify=all", "--detailed-exit-code"]).expect(0);
+}

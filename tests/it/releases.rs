@@ -357,6 +357,9 @@ spec:
         assert!(output.stdout.contains(text), "{text}: {}", output.stdout);
     }
     scene.write(&format!("{apps}values = {{ region = \"south\" }}\nforce = true\n"));
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(4);
+    let keys = format!("force = true\nallowDataLoss = [\"Vault.{group}/main\"]\n");
+    scene.write(&format!("{apps}values = {{ region = \"south\" }}\n{keys}"));
     scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
     assert_ne!(scene.cluster.uid(&scene.namespace, &format!("vaults.{group}"), "main"), uid);
     scene.cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0);

@@ -187,3 +187,20 @@ fn an_unknown_kind_is_refused_also_in_a_namespace_that_arrives() {
     let (found, _) = scene.cluster.try_tool("kubectl", &["get", "namespace", "unknown-kind-later"]);
     assert!(!found, "nothing was made");
 }
+
+/// What a chart names its objects is shown, and never obeyed by the terminal.
+#[test]
+fn a_name_cannot_command_the_terminal() {
+    let scene = Scene::new("escapes");
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"\\e[2K\\e[8mred\"}\n";
+    let path = chart(&scene, &[("templates/m.yaml", text)], "");
+    let path = path.to_str().unwrap();
+    for arguments in
+        [&["plan", path][..], &["diff", path], &["apply", path, "--yes"], &["plan", path, "-o", "json"]]
+    {
+        let output = scene.cluster.statectl(arguments).expect(4);
+        for text in [&output.stdout, &output.stderr] {
+            assert!(!text.contains('\u{1b}'), "{arguments:?}: {text:?}");
+        }
+    }
+}
