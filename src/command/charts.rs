@@ -13,10 +13,17 @@ use crate::plan::Reason;
 /// The charts that were loaded, by path.
 #[derive(Default)]
 pub(super) struct ChartCache {
+    /// Where links in chart folders may lead; nothing: anywhere.
+    roots: Option<Vec<PathBuf>>,
     loaded: BTreeMap<PathBuf, Result<Arc<Chart>, String>>,
 }
 
 impl ChartCache {
+    /// Returns one for charts whose links stay in these folders and in the chart itself.
+    pub(super) fn within(roots: Option<Vec<PathBuf>>) -> Self {
+        Self { roots, ..Self::default() }
+    }
+
     /// Returns the chart of a release.
     ///
     /// # Errors
@@ -41,7 +48,8 @@ impl ChartCache {
 
     /// Returns the chart at a path, or why it cannot be loaded.
     pub(super) fn load(&mut self, path: &Path) -> Result<Arc<Chart>, String> {
-        let load = || match fetch::dir::load(path) {
+        let roots = self.roots.as_deref();
+        let load = || match fetch::dir::load_within(path, roots) {
             Ok(chart) => Ok(Arc::new(chart)),
             Err(error) => {
                 let message = format!("the chart {} cannot be loaded", path.display());

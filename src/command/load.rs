@@ -49,6 +49,8 @@ pub(super) struct Read {
     pub(super) notes: Vec<String>,
     /// The variables that were replaced with.
     pub(super) environment: BTreeMap<String, String>,
+    /// The folders that paths may not leave.
+    pub(super) roots: Option<Vec<PathBuf>>,
 }
 
 impl Files {
@@ -63,6 +65,7 @@ impl Files {
         let states = sources(&self.states)?;
         let specs = sources(&self.specs)?;
         let given = states.iter().chain(&specs).map(|source| files::repository_of(&source.dir));
+        let roots: Option<Vec<PathBuf>> = (!self.allow_outside_paths).then(|| given.collect());
         let options = dsf::Options {
             helmsman_compat: self.helmsman_compat,
             check_only: look.check_only,
@@ -70,11 +73,11 @@ impl Files {
             no_substitution: self.no_env_subst,
             environment: self.environment.clone(),
             set_app: self.set_app.clone(),
-            roots: (!self.allow_outside_paths).then(|| given.collect()),
+            roots: roots.clone(),
             specs,
         };
         let loaded = dsf::load(&states, &environment, &HostFiles, &options);
-        Ok(Read { loaded, notes, environment })
+        Ok(Read { loaded, notes, environment, roots })
     }
 
     /// The environment of the process, with `.env` and then the given files over it.

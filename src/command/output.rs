@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::failure::{Failure, FailureClass};
-use crate::host::files;
+use crate::host::{files, secrets};
 use crate::report;
 use crate::ui;
 
@@ -74,7 +74,7 @@ impl Outputs {
             Format::Yaml => report::as_yaml(&json()),
         };
         for (format, path) in &self.files {
-            let written = files::write_atomic(path, make(*format, false).as_bytes());
+            let written = files::write_atomic(path, secrets::redact(&make(*format, false)).as_bytes());
             written.map_err(|error| Failure::of("the report could not be written", &error))?;
         }
         ui::result(&make(self.stdout, true));

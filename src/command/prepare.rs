@@ -1,6 +1,7 @@
 //! From the command line to a plan: load, connect, read, render, observe, decide. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::arrivals::Arrivals;
@@ -49,6 +50,8 @@ pub(super) struct Loaded {
     pub(super) notes: Vec<String>,
     /// What the values of releases are read with.
     pub(super) values: Arc<ValueContext>,
+    /// The folders that charts' links may not leave.
+    roots: Option<Vec<PathBuf>>,
     /// The selected releases.
     pub(super) selected: BTreeSet<ReleaseKey>,
 }
@@ -62,10 +65,11 @@ impl Session {
         let notes = loaded.notes.iter().map(ToString::to_string);
         let notes = notes.chain(read.notes).collect();
         let values = ValueContext {
-            environment: self.files.subst_env_values.then_some(read.environment),
+            environment: self.files.subst_env_values.then(|| read.environment.clone()),
+            variables: read.environment,
             recursive: self.files.helmsman_compat,
         };
-        Ok(Loaded { state: loaded.state, notes, values: Arc::new(values), selected })
+        Ok(Loaded { state: loaded.state, notes, values: Arc::new(values), roots: read.roots, selected })
     }
 
     /// Connects to the cluster that the command line or the file names, and makes sure that it is the expected
@@ -229,7 +233,7 @@ impl Session {
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
         let context = &loaded.state.context;
         let enabled = releases.iter().filter(|release| release.enabled);
-        let mut cache = ChartCache::default();
+        let mut cache = ChartCache::within(loaded.roots.clone());
         let jobs: Vec<content::Job> = enabled
             .map(|release| content::Job {
                 release: (*release).clone(),

@@ -2,7 +2,7 @@
 //! on this machine that they name. Needs no cluster.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::charts::ChartCache;
 use super::load::{Files, Look};
@@ -31,7 +31,7 @@ pub fn run(
         Ok(loaded) => loaded,
         Err(problems) => return failed(&problems, &[], &read.notes, outputs),
     };
-    let complaints = if skip_charts { Vec::new() } else { complaints(&loaded.state) };
+    let complaints = if skip_charts { Vec::new() } else { complaints(&loaded.state, read.roots) };
     if let Some(problems) = loaded.complain(complaints) {
         return failed(&problems, &loaded.notes, &read.notes, outputs);
     }
@@ -76,9 +76,9 @@ fn text(loaded: &Loaded, plain: &[String]) -> String {
 }
 
 /// What is wrong with the charts and values files of enabled releases.
-fn complaints(state: &DesiredState) -> Vec<Complaint> {
+fn complaints(state: &DesiredState, roots: Option<Vec<PathBuf>>) -> Vec<Complaint> {
     let mut out = Vec::new();
-    let mut charts = ChartCache::default();
+    let mut charts = ChartCache::within(roots);
     let mut read: BTreeMap<&Path, Option<String>> = BTreeMap::new();
     for release in state.releases.iter().filter(|release| release.enabled) {
         let mut complain = |code: Code, key: &str, message: String| {

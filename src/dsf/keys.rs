@@ -226,8 +226,16 @@ pub(super) const VARS_REFERENCE: Form = Form {
     status: Supported,
     summary: "A variable of `vars`, of whichever file or of the chosen environment.",
 };
-pub(super) const SECRET_REFERENCE: Form =
-    Form { place: "ref+…", status: NotYet, summary: "A reference to a secret, resolved in memory." };
+pub(super) const SECRET_REFERENCE: Form = Form {
+    place: "ref+vault, ref+k8s, ref+exec, …",
+    status: NotYet,
+    summary: "A reference to a secret elsewhere.",
+};
+pub(super) const READ_REFERENCE: Form = Form {
+    place: "ref+env://NAME, ref+file://PATH#KEY, ref+sops://PATH#KEY",
+    status: Supported,
+    summary: "A secret below `set`, `setString` or `values` of an app: read last, in memory, and masked in every output. A key is the path to one value of a YAML or JSON file.",
+};
 pub(super) const SSM_REFERENCE: Form = Form {
     place: "{{ssm: …}}",
     status: Rejected("parameters of AWS SSM are not read; pass them in environment variables"),
@@ -252,6 +260,7 @@ pub const FORMS: &[Form] = &[
     BUCKET_FILE,
     REMOTE_IMPORT,
     VARS_REFERENCE,
+    READ_REFERENCE,
     SECRET_REFERENCE,
     SSM_REFERENCE,
     STORAGE_CONFIGMAP,
@@ -438,8 +447,8 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "set", Anything, Supported, MAP, "", "Values as `--set` takes them; nested tables are the parts of a path."),
     helmsman(App, "setString", Anything, Supported, MAP, "", "The same, always as text."),
     helmsman(App, "setFile", Anything, Supported, MAP, "", "Values that are the content of a file."),
-    helmsman(App, "secretsFile", Leaf, NotYet, STR, "", "An encrypted values file."),
-    helmsman(App, "secretsFiles", Leaf, NotYet, STRS, "", "Encrypted values files."),
+    helmsman(App, "secretsFile", Leaf, Supported, STR, "", "An encrypted values file, before those of `secretsFiles`."),
+    helmsman(App, "secretsFiles", Leaf, Supported, STRS, "", "Encrypted values files, over `valuesFiles` and under `values`; the program `sops` decrypts them, in memory, and no output shows what they hold."),
     helmsman(App, "priority", Leaf, Supported, INT, "0", "The batch: lower ones run first. Helmsman allows no positive number."),
     ours(App, "needs", ListOf(Need), Supported, "list of NAMESPACE/NAME or of tables", "", "Releases that must be ready before this one starts."),
     ours(App, "waitFor", ListOf(Awaited), Supported, "list of { kind, name, namespace }", "", "Objects of the cluster that must be there before this release starts."),

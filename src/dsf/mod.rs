@@ -27,6 +27,7 @@ mod read;
 mod read_toml;
 mod read_yaml;
 mod reference;
+mod references;
 mod report;
 mod resolve;
 mod rules;
@@ -43,6 +44,7 @@ pub use files::{Files, PathKind};
 pub use notes::{Level, Note, NoteCode};
 pub use problems::{Code, Problem, Problems};
 pub use reference::reference_page;
+pub use references::Reference;
 pub use schema::json_schema;
 pub use state::DesiredState;
 pub use values_file::substituted_values;
@@ -160,6 +162,8 @@ pub fn load(
         let mut pass = pass.without_environment(options.no_substitution);
         pass.run(&mut file.table);
         found.notes.append(&mut pass.notes);
+        let dir = dirs.get(&file.file).map_or(Path::new(""), PathBuf::as_path);
+        references::anchor(&mut file.table, dir, files, options.roots.as_deref(), &mut found.problems);
     }
     let syntaxes: HashMap<FileId, Syntax> = parsed.iter().map(|file| (file.file, file.syntax)).collect();
     let syntax = |span: Span| syntaxes.get(&span.file).copied().unwrap_or(Syntax::Toml);

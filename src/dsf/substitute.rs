@@ -86,9 +86,6 @@ impl<'a> Substitution<'a> {
     }
 
     fn text(&mut self, text: &mut Text, span: Span, path: &str) {
-        if text.value.starts_with("ref+") && text.value.contains("://") {
-            self.refuse(&keys::SECRET_REFERENCE, span, path);
-        }
         if text.value.contains("{{ssm:") || text.value.contains("{{ssm :") || text.value.contains("{{ ssm:") {
             self.refuse(&keys::SSM_REFERENCE, span, path);
         }
@@ -426,7 +423,6 @@ mod tests {
         check("${A:-${B}}", Err(&["${A:-${B}"]));
         check("${vars.x}", Err(&["${vars.x}"]));
         check("${vars.n:-1}", Err(&["${vars.n:-1}"]));
-        check("ref+env://X", Err(&["ref+env://X"]));
         check("a {{ssm: /x~true}}", Err(&["a {{ssm: /x~true}}"]));
     }
 }

@@ -10,6 +10,7 @@ use super::waves::{self, Of};
 use super::{Context, StepError, hooks, records, testing, wait};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Release, Status};
+use crate::host::secrets;
 use crate::model::ReleaseKey;
 use crate::plan::{Deploy, DeployKind};
 
@@ -113,7 +114,9 @@ async fn mark_failed(
     if error.is_lock_lost() {
         return error;
     }
-    let reason = error.text();
+    // Whoever may read the record need not be the one who may read the secrets.
+    let told = error.text();
+    let reason = secrets::redact(&told);
     let name = &record.release.name;
     record.release.info.description = match deploy.kind {
         DeployKind::Install => format!("Release {name:?} failed: {reason}"),

@@ -42,6 +42,9 @@ pub enum DirError {
     /// A symbolic link leads back to a folder around it.
     #[error("the symbolic link {} leads back to a folder that contains it", .0.display())]
     Loop(PathBuf),
+    /// A symbolic link leads out of the folders that the chart may be read from.
+    #[error("the symbolic link {} leads out of the repository", .0.display())]
+    Outside(PathBuf),
     /// A file name that is not text.
     #[error("the name of {} is not valid UTF-8", .0.display())]
     Name(PathBuf),
@@ -76,9 +79,18 @@ pub enum DirError {
 /// # Errors
 /// Fails on unreadable, oversized and irregular files, and on files that are no chart. Errors name the path.
 pub fn load(path: &Path) -> Result<Chart, DirError> {
+    load_within(path, None)
+}
+
+/// Returns the chart at `path`, whose symbolic links may only lead into the chart itself and into `roots`: what a chart
+/// can read, it can show. With no `roots` they may lead anywhere, as in Helm.
+///
+/// # Errors
+/// As [`load`], and on a link that leads elsewhere.
+pub fn load_within(path: &Path, roots: Option<&[PathBuf]>) -> Result<Chart, DirError> {
     let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
     let loaded = if metadata.is_dir() {
-        chart::load::from_files(files(path)?)
+        chart::load::from_files(files_within(path, roots)?)
     } else {
         chart::load::from_archive(&archive(path)?)
     };
@@ -108,11 +120,24 @@ pub fn archive(path: &Path) -> Result<Vec<u8>, DirError> {
 /// # Errors
 /// Fails on the first file that cannot be taken.
 pub fn files(top: &Path) -> Result<Vec<File>, DirError> {
+    files_within(top, None)
+}
+
+fn files_within(top: &Path, roots: Option<&[PathBuf]>) -> Result<Vec<File>, DirError> {
     if !top.join("Chart.yaml").exists() {
         return Err(DirError::NoChart(top.to_owned()));
     }
     let rules = ignore_rules(top)?;
-    let mut walk = Walk { top, rules, around: BTreeSet::new(), files: Vec::new(), left: MAX_CHART_SIZE };
+    let real = |path: &Path| fs::canonicalize(path).map_err(|source| read_error(path, source));
+    let mut allowed = None;
+    if let Some(roots) = roots {
+        // A root that is not there holds nothing.
+        let mut list: Vec<PathBuf> = roots.iter().filter_map(|root| fs::canonicalize(root).ok()).collect();
+        list.push(real(top)?);
+        allowed = Some(list);
+    }
+    let mut walk =
+        Walk { top, rules, allowed, around: BTreeSet::new(), files: Vec::new(), left: MAX_CHART_SIZE };
     walk.folder(top, "")?;
     Ok(walk.files)
 }
@@ -130,6 +155,8 @@ fn ignore_rules(top: &Path) -> Result<IgnoreRules, DirError> {
 struct Walk<'p> {
     top: &'p Path,
     rules: IgnoreRules,
+    /// Where links may lead, by real paths; nothing: anywhere.
+    allowed: Option<Vec<PathBuf>>,
     /// The folders that the walk is inside of, by their real path.
     around: BTreeSet<PathBuf>,
     files: Vec<File>,
@@ -163,6 +190,14 @@ impl Walk<'_> {
         let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
         if self.rules.ignored(&inside, metadata.is_dir()) {
             return Ok(());
+        }
+        if let Some(allowed) = &self.allowed
+            && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+        {
+            let real = fs::canonicalize(path).map_err(|source| read_error(path, source))?;
+            if !allowed.iter().any(|root| real.starts_with(root)) {
+                return Err(DirError::Outside(path.to_owned()));
+            }
         }
         if metadata.is_dir() {
             return self.folder(path, &inside);
@@ -243,6 +278,29 @@ mod tests {
         assert_eq!(names(dir.path()), ["Chart.yaml", "again/a.txt", "shared/a.txt"]);
         std::os::unix::fs::symlink(dir.path(), dir.path().join("shared/up")).unwrap();
         assert!(matches!(files(dir.path()), Err(DirError::Loop(path)) if path.ends_with("again/up")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_only_where_they_may() {
+        use std::os::unix::fs::symlink;
+        let dir =
+            folder(&[("repo/c/Chart.yaml", CHART), ("repo/common.txt", ""), ("secret.txt", ""), ("d/x", "")]);
+        let (chart, roots) = (dir.path().join("repo/c"), [dir.path().join("repo")]);
+        symlink("../common.txt", chart.join("a.txt")).unwrap();
+        symlink("Chart.yaml", chart.join("b.yaml")).unwrap();
+        assert!(load_within(&chart, Some(&roots)).is_ok());
+        assert!(
+            matches!(load_within(&chart, Some(&[])), Err(DirError::Outside(path)) if path.ends_with("a.txt"))
+        );
+        for (name, target) in [("s.txt", "../../secret.txt"), ("t", "../../d")] {
+            symlink(target, chart.join(name)).unwrap();
+            assert!(
+                matches!(load_within(&chart, Some(&roots)), Err(DirError::Outside(path)) if path.ends_with(name))
+            );
+            assert!(load(&chart).is_ok());
+            fs::remove_file(chart.join(name)).unwrap();
+        }
     }
 
     #[test]

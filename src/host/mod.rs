@@ -4,5 +4,7 @@ pub mod clock;
 pub mod env;
 pub mod files;
 pub mod git;
+pub mod programs;
 pub mod random;
+pub mod secrets;
 pub mod signals;

@@ -15,17 +15,23 @@ mod style;
 
 pub use style::Style;
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
-/// Returns a text for people without what a terminal would obey.
-pub fn told(text: &str) -> std::borrow::Cow<'_, str> {
-    clean::clean(text)
+use crate::host::secrets;
+
+/// Returns a text for people: without what a terminal would obey, and with every known secret masked.
+pub fn told(text: &str) -> Cow<'_, str> {
+    match secrets::redact(text) {
+        Cow::Borrowed(text) => clean::clean(text),
+        Cow::Owned(text) => Cow::Owned(clean::clean(&text).into_owned()),
+    }
 }
 
-/// Writes the result to stdout as it is. A reader that went away (`| head`) is not an error.
+/// Writes the result to stdout as it is, but for known secrets. A reader that went away (`| head`) is not an error.
 pub fn result(text: &str) {
     let mut out = std::io::stdout().lock();
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    drop(out.write_all(secrets::redact(text).as_bytes()).and_then(|()| out.flush()));
 }
 
 /// Writes a line to stderr.

@@ -16,6 +16,7 @@ mod corpus;
 mod credentials;
 mod custom_resources;
 mod data_loss;
+mod decrypted;
 mod definitions;
 mod drift;
 mod dsf;

@@ -136,6 +136,11 @@ fn paths_do_not_lead_out_of_the_repository() {
         assert!(output.stderr.contains("outside the repository"), "{text}{}", output.stderr);
         assert!(!output.stderr.contains("s3cret"), "{text}{}", output.stderr);
     }
+    // What a chart could read it could show.
+    std::os::unix::fs::symlink(outside.path(), repo.join("env/chart/files")).unwrap();
+    std::fs::write(repo.join("env/a.toml"), state("")).unwrap();
+    run(&repo.join("env"), &["validate", "a.toml"], &[]).expect(64).complains("leads out of the repository");
+    std::fs::remove_file(repo.join("env/chart/files")).unwrap();
     let allowed = state("valuesFiles = [\"link/values.yaml\", \"../values.yaml\"]\n");
     std::fs::write(repo.join("env/a.toml"), &allowed).unwrap();
     run(&repo.join("env"), &["validate", "a.toml", "--allow-outside-paths"], &[]).expect(0);

@@ -118,6 +118,11 @@ impl Cluster {
         minor.trim_end_matches('+').parse().expect("it is a number")
     }
 
+    /// The file that leads to it.
+    pub(crate) fn kubeconfig(&self) -> &std::path::Path {
+        &self.kubeconfig
+    }
+
     /// Makes a namespace for one test and returns its name.
     pub(crate) fn namespace(&self, test: &str) -> String {
         let name = format!("{test}-{}", std::process::id());
