@@ -242,6 +242,9 @@ pub struct ApplyArgs {
     /// The API server's warnings about what would be applied count as refusals.
     #[arg(long)]
     pub warnings_as_errors: bool,
+    /// Show the last lines of hooks that ended well, too; those of failed ones are always shown.
+    #[arg(long)]
+    pub hook_logs: bool,
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
@@ -265,6 +268,9 @@ pub struct TestArgs {
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Show the last lines of tests that passed, too; those of failed ones are always shown.
+    #[arg(long)]
+    pub logs: bool,
     /// Releases at once; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,

@@ -95,7 +95,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             let parallel = args.parallel.map(usize::from);
-            Ok((command::test::run(&session, console, &outputs, parallel).await?, false))
+            Ok((command::test::run(&session, console, &outputs, parallel, args.logs).await?, false))
         }
         Verb::Diff(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
@@ -172,6 +172,7 @@ async fn apply(
         yes: args.yes,
         warnings_as_errors: args.warnings_as_errors,
         parallel: args.parallel.map(usize::from),
+        hook_logs: args.hook_logs,
         lock_wait: args.lock_wait,
     };
     Ok((command::apply::run(&session, console, &outputs, options).await?, false))

@@ -29,6 +29,8 @@ pub struct Options {
     pub warnings_as_errors: bool,
     /// Releases at once; wins over the file.
     pub parallel: Option<usize>,
+    /// Show what hooks that ended well say, too.
+    pub hook_logs: bool,
     /// How long a lock of another run is waited for; wins over the file.
     pub lock_wait: Option<Duration>,
 }
@@ -211,6 +213,7 @@ impl Work<'_> {
                 locks: locking.locks(),
                 discovery: cluster.discovery,
                 parallel: options.parallel.unwrap_or(loaded.state.settings.parallel),
+                hook_logs: options.hook_logs,
                 stop_on_error: loaded.state.settings.on_error == OnError::Stop,
                 stop: &session.stop,
                 events: &show,

@@ -20,6 +20,7 @@ pub async fn run(
     console: Console,
     outputs: &Outputs,
     parallel: Option<usize>,
+    logs: bool,
 ) -> Result<Ending, Failure> {
     let work = async {
         let loaded = session.load()?;
@@ -59,6 +60,7 @@ pub async fn run(
         discovery: cluster.discovery,
         parallel: parallel.unwrap_or(loaded.state.settings.parallel),
         stop_on_error: false,
+        hook_logs: logs,
         stop: &session.stop,
         events: &show,
     };

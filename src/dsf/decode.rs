@@ -362,6 +362,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         field_conflicts: field_conflicts(fields, cx),
         ignore: ignore(fields, cx),
         restart_on_config: fields.boolean("restartOnConfig", cx),
+        unstick: fields.boolean("unstick", cx),
     }
 }
 

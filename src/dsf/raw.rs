@@ -133,6 +133,7 @@ pub(super) struct RawApp {
     pub(super) field_conflicts: Vec<ConflictRule>,
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) restart_on_config: Given<bool>,
+    pub(super) unstick: Given<bool>,
 }
 
 /// An object to wait for; without a namespace that of the release is meant.

@@ -285,6 +285,8 @@ pub struct Release {
     pub ignore: Vec<IgnoreRule>,
     /// Whether pods that read a changed ConfigMap or Secret are restarted.
     pub restart_on_config: bool,
+    /// Whether a rollback deletes broken pods of the failed revision that StatefulSets wait for.
+    pub unstick: bool,
 }
 
 /// Which chart, and where it is.

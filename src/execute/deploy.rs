@@ -22,6 +22,7 @@ pub(super) async fn deploy(
     deploy: &Deploy,
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
+    context.learn(key, &deploy.record);
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
     let written =
         records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await;

@@ -16,6 +16,8 @@ pub enum Event {
     Entered { key: ReleaseKey, phase: Phase },
     /// The server warned about an object.
     Warned { key: ReleaseKey, text: String },
+    /// What a hook, or a test, said last; without secret values.
+    HookLog { key: ReleaseKey, hook: String, text: String },
     /// Something of the work on a release is not as usual.
     Noted { key: ReleaseKey, text: String },
     /// A release is done with, one way or the other. Exactly one for each release that has something to do.

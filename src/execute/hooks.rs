@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::event::{Event, Phase};
 use super::send::{self, Sending};
-use super::{Context, StepError, objects, records, wait};
+use super::{Context, StepError, logs, objects, records, wait};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::history::{self, HookRun, Release};
 use crate::manifest::Document;
@@ -75,6 +75,12 @@ pub(super) async fn run_for(
         let ready = prepare(context, release_key, index, hook).await?;
         hook.last_run = HookRun::new(history::Phase::Running, Some(records::now()), None);
         let result = run_one(context, release_key, hook, &ready, handed, timeout).await;
+        if result.is_ok() && context.hook_logs {
+            let logs = logs::of_ended(context, release_key, &ready.key).await;
+            for text in logs {
+                context.emit(Event::HookLog { key: release_key.clone(), hook: hook.name.clone(), text });
+            }
+        }
         let phase = if result.is_ok() { history::Phase::Succeeded } else { history::Phase::Failed };
         hook.last_run = HookRun::new(phase, hook.last_run.started_at.clone(), Some(records::now()));
         done.push(ready);

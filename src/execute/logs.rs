@@ -1,31 +1,61 @@
-//! The last words of containers that failed, to be put behind the reason why something is not ready.
+//! The last words of containers: of those that failed, to be put behind the reason why something is not ready, and of
+//! hooks and tests. Secret values of the release are taken out.
 
 use serde_json::Value as Json;
 
 use super::{Context, look};
 use crate::cluster::{ListOptions, Resource};
-use crate::model::ObjectKey;
+use crate::model::{ObjectKey, ReleaseKey};
 
 /// How many lines of a log are shown.
-const LINES: u32 = 5;
+const LINES: u32 = 10;
 
 /// Returns the last lines of the log of the container that an object failed because of; empty if there is none.
-pub(super) async fn of_failed(context: &Context<'_>, key: &ObjectKey) -> String {
+///
+/// Without the secret values of the release nothing of a log is shown: whose words they are is not known.
+pub(super) async fn of_failed(context: &Context<'_>, release: &ReleaseKey, key: &ObjectKey) -> String {
     let Some(namespace) = key.namespace.as_deref() else { return String::new() };
     let reader = context.writer.reader();
     for pod in pods(context, key, namespace).await {
         let Some((container, is_waiting)) = broken_container(&pod) else { continue };
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(secrets) = context.secrets(release) else {
+            return format!("; `kubectl logs {name} -c {container} -n {namespace}` tells more");
+        };
         // A container that waits for its next start has nothing to say yet; the one before it has.
         let order = if is_waiting { [true, false] } else { [false, true] };
         for previous in order {
             let log = reader.log_tail(namespace, name, &container, previous, LINES).await;
             if let Some(log) = log.filter(|log| !log.trim().is_empty()) {
-                return format!("; last lines of pod {name}, container {container}:\n{}", log.trim_end());
+                let log = secrets.redact(log.trim_end());
+                return format!("; last lines of pod {name}, container {container}:\n{log}");
             }
         }
     }
     String::new()
+}
+
+/// Returns the last lines of each container of a hook's Job or Pod that ended well.
+pub(super) async fn of_ended(context: &Context<'_>, release: &ReleaseKey, key: &ObjectKey) -> Vec<String> {
+    let (Some(namespace), Some(secrets)) = (key.namespace.as_deref(), context.secrets(release)) else {
+        return Vec::new();
+    };
+    let mut told = Vec::new();
+    if !matches!(key.gvk.kind.as_str(), "Job" | "Pod") {
+        return told;
+    }
+    for pod in pods(context, key, namespace).await {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        for container in pod["spec"]["containers"].as_array().into_iter().flatten() {
+            let container = container["name"].as_str().unwrap_or_default();
+            let log = context.writer.reader().log_tail(namespace, name, container, false, LINES).await;
+            if let Some(log) = log.filter(|log| !log.trim().is_empty()) {
+                let log = secrets.redact(log.trim_end());
+                told.push(format!("last lines of pod {name}, container {container}:\n{log}"));
+            }
+        }
+    }
+    told
 }
 
 /// Returns the pods of an object.

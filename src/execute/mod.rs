@@ -16,16 +16,18 @@ mod objects;
 mod records;
 mod replace;
 mod rollback;
+mod secrets;
 mod send;
 mod spaces;
 mod testing;
 mod uninstall;
+mod unstick;
 mod wait;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
@@ -34,6 +36,8 @@ use serde_json::Value as Json;
 use tokio::sync::RwLock;
 use tokio::time::Instant;
 
+use secrets::Secrets;
+
 pub use error::StepError;
 pub use event::{Event, Outcome, Phase, WaitingOn};
 pub use lease::{Held, LockError, LockOptions, Locks, Past, Patience, Waiting};
@@ -41,6 +45,7 @@ pub use spaces::make_namespaces;
 pub use testing::{Testable, Tested, run_tests};
 
 use crate::cluster::{Discovery, Pace, Resource, Watches, Writer};
+use crate::history;
 use crate::host::signals::Stop;
 use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Schedule, Work};
@@ -60,6 +65,8 @@ pub struct Run<'a> {
     pub parallel: usize,
     /// Whether nothing new is started after a release failed.
     pub stop_on_error: bool,
+    /// Whether what hooks and tests say is shown when they end well, too.
+    pub hook_logs: bool,
     /// Asks for the end.
     pub stop: &'a Stop,
     /// Where events go.
@@ -73,6 +80,9 @@ struct Shared<'a> {
     watches: Watches,
     /// Whether it was said that something cannot be watched.
     has_complained: AtomicBool,
+    hook_logs: bool,
+    /// The secret values of the releases that are worked on.
+    secrets: Mutex<BTreeMap<ReleaseKey, Secrets>>,
     /// Whether a release was found changed before anything of it was written.
     overtaken: AtomicBool,
     stop: &'a Stop,
@@ -92,6 +102,8 @@ impl<'a> Context<'a> {
             locks: run.locks,
             watches: Watches::new(run.writer.reader().clone(), Pace::default()),
             has_complained: AtomicBool::new(false),
+            hook_logs: run.hook_logs,
+            secrets: Mutex::default(),
             overtaken: AtomicBool::new(false),
             discovery: RwLock::new(run.discovery),
             stop: run.stop,
@@ -117,6 +129,18 @@ impl Context<'_> {
     /// Tells whether this is the first time that it is said that something cannot be watched.
     fn says_once(&self) -> bool {
         !self.has_complained.swap(true, std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Remembers the secret values of a revision that is worked on.
+    fn learn(&self, key: &ReleaseKey, release: &history::Release) {
+        let found = Secrets::of(release);
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.entry(key.clone()).or_default().join(found);
+    }
+
+    /// Returns the secret values of a release; nothing as long as they are not known.
+    fn secrets(&self, key: &ReleaseKey) -> Option<Secrets> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// Notes that the first write of a release came too late, if that is what went wrong.

@@ -1,17 +1,14 @@
 //! Restores the last good revision after one that failed, as planned before.
 //!
 //! Source of the sequence and the texts in records: Helm `pkg/action/rollback.go`. Unlike Helm, nothing is replaced or
-//! deleted, and hooks that fail leave a record that says failed, not pending.
+//! deleted (but pods in the way, where the file says so), and hooks that fail leave a record that says failed, not pending.
 
 use std::fmt::Write as _;
-
-use serde_json::Value as Json;
 
 use super::deploy::started;
 use super::event::{Event, Phase};
 use super::waves::{self, Of};
-use super::{Context, StepError, hooks, look, records, wait};
-use crate::cluster::{ListOptions, Resource};
+use super::{Context, StepError, hooks, records, unstick, wait};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Status};
 use crate::model::ReleaseKey;
@@ -60,6 +57,7 @@ async fn restore(
     rules: &[ReadyRule],
     work: &Rollback,
 ) -> Result<(), StepError> {
+    context.learn(key, &work.record);
     let mut record =
         records::create(context, &started(&work.record), &work.labels, &std::collections::BTreeMap::new())
             .await?;
@@ -67,7 +65,7 @@ async fn restore(
         if error.is_lock_lost() {
             return Err(error);
         }
-        let error = name_stuck_pods(context, work, error).await;
+        let error = unstick::name_stuck_pods(context, work, error).await;
         record.release.info.description =
             format!("Rollback {:?} failed: {}", record.release.name, error.text());
         record.release.info.status = Status::Failed;
@@ -100,6 +98,9 @@ async fn steps(
     }
     let of = Of { key, rules, timeout: work.timeout };
     waves::apply(context, &of, &work.applies, &work.after).await?;
+    if work.unstick {
+        unstick::unstick(context, key, work).await?;
+    }
     if work.wait {
         wait::ready(context, key, rules, work.applies.iter().map(|step| &step.key), work.timeout).await?;
     }
@@ -107,35 +108,4 @@ async fn steps(
         hooks::run(context, key, &mut record.release, "post-rollback", work.timeout).await?;
     }
     Ok(())
-}
-
-/// A StatefulSet replaces its pods in order, and waits for one that is broken instead of replacing it
-/// (kubernetes/kubernetes#67250): such a pod of the failed revision holds the rollback up until somebody deletes it.
-async fn name_stuck_pods(context: &Context<'_>, work: &Rollback, error: StepError) -> StepError {
-    let mut stuck = Vec::new();
-    for step in work.applies.iter().filter(|step| step.key.gvk.kind == "StatefulSet") {
-        let Some(namespace) = step.key.namespace.as_deref() else { continue };
-        let Ok(resource) = context.resource(&step.key.gvk).await else { continue };
-        let reader = context.writer.reader();
-        let Ok(Some(set)) = reader.get(&resource, Some(namespace), &step.key.name).await else { continue };
-        let Some(labels) = look::pod_selector(&set) else { continue };
-        let options = ListOptions { labels, ..ListOptions::default() };
-        let pods = reader.list(&Resource::pods(), Some(namespace), &options).await.unwrap_or_default();
-        let names =
-            pods.iter().filter(|pod| is_stuck(&set, pod)).filter_map(|pod| pod["metadata"]["name"].as_str());
-        stuck.extend(names.map(|name| format!("`kubectl delete pod {name} -n {namespace}`")));
-    }
-    if stuck.is_empty() {
-        return error;
-    }
-    let what = format!("pods of the failed revision are in the way: {}", stuck.join(", "));
-    StepError::NotReady { what: error.text(), why: what }
-}
-
-/// Tells whether a pod is of another revision than its set wants, and not ready.
-fn is_stuck(set: &Json, pod: &Json) -> bool {
-    let wanted = &set["status"]["updateRevision"];
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.into_iter().any(|entry| entry["type"] == "Ready" && entry["status"] == "True");
-    wanted.is_string() && pod["metadata"]["labels"]["controller-revision-hash"] != *wanted && !ready
 }

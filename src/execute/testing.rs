@@ -65,6 +65,7 @@ pub(super) async fn test(
     if !record.release.hooks.iter().any(|hook| hook.events.iter().any(|event| event == TEST)) {
         return Ok(());
     }
+    context.learn(key, &record.release);
     // What an earlier run said would stay with tests that this one does not come to.
     for hook in &mut record.release.hooks {
         if hook.events.iter().any(|event| event == TEST) {

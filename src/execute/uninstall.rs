@@ -25,6 +25,7 @@ pub(super) async fn disown(context: &Context<'_>, work: &Disown) -> Result<Outco
 pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result<Outcome, StepError> {
     let key = &work.key;
     let mut latest = work.latest.clone();
+    context.learn(key, &latest.release);
     latest.release.info.status = Status::Uninstalling;
     latest.release.info.deleted = Some(records::now());
     latest.release.info.description = UNDER_WAY.to_owned();

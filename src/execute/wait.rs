@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::event::{Event, Phase, WaitingOn};
 use super::look::{Around, Goal, Known, Subject, replica_set};
+use super::secrets::Secrets;
 use super::{Context, StepError, logs};
 use crate::cluster::{Follow, Resource, Sight};
 use crate::dsf::state::{ReadyRule, WaitFor};
@@ -244,10 +245,11 @@ impl<'a> Entry<'a> {
         [patience, grace].into_iter().flatten().fold(self.next_look, Instant::min)
     }
 
-    fn told(&self, now: Instant) -> WaitingOn {
+    /// Says what is missing. How a container ended can hold the last lines of its log.
+    fn told(&self, now: Instant, secrets: &Secrets) -> WaitingOn {
         WaitingOn {
             object: self.subject.key.to_string(),
-            why: self.why.clone(),
+            why: secrets.redact(&self.why),
             seconds: now.saturating_duration_since(self.since).as_secs(),
         }
     }
@@ -343,6 +345,7 @@ async fn until(
 ) -> Result<(), StepError> {
     let total = subjects.len();
     let deadline = Instant::now() + timeout;
+    let secrets = context.secrets(release).unwrap_or_default();
     let mut waiting: Vec<Entry<'_>> = subjects.into_iter().map(Entry::new).collect();
     let mut sights = Sights::default();
     let mut told: (Vec<WaitingOn>, Option<Instant>) = (Vec::new(), None);
@@ -360,10 +363,10 @@ async fn until(
         }
         let now = Instant::now();
         if now >= deadline {
-            return Err(timed_out(&waiting, timeout));
+            return Err(timed_out(&waiting, timeout, &secrets));
         }
         context.check_stop()?;
-        tell(context, release, total, &waiting, &mut told);
+        tell(context, release, total, &waiting, &secrets, &mut told);
         sights.complain(context, release);
         let wake = waiting.iter().map(|entry| entry.wakes(now)).fold(deadline, Instant::min);
         tokio::select! {
@@ -409,7 +412,8 @@ async fn look(
         let now = Instant::now();
         sights.is_late |= is_end && !was_told && entry.looked + FIRST_LOOK < now;
         if let Some(why) = entry.learn(health, now) {
-            let logs = logs::of_failed(context, &entry.subject.key).await;
+            let logs = logs::of_failed(context, release, &entry.subject.key).await;
+            let why = context.secrets(release).unwrap_or_default().redact(&why);
             return Err(StepError::NotReady {
                 what: entry.subject.key.to_string(),
                 why: format!("{why}{logs}"),
@@ -426,10 +430,11 @@ fn tell(
     release: &ReleaseKey,
     total: usize,
     waiting: &[Entry<'_>],
+    secrets: &Secrets,
     told: &mut (Vec<WaitingOn>, Option<Instant>),
 ) {
     let now = Instant::now();
-    let on: Vec<WaitingOn> = waiting.iter().take(LISTED).map(|entry| entry.told(now)).collect();
+    let on: Vec<WaitingOn> = waiting.iter().take(LISTED).map(|entry| entry.told(now, secrets)).collect();
     let same = |(a, b): (&WaitingOn, &WaitingOn)| a.object == b.object && a.why == b.why;
     let is_news = on.len() != told.0.len() || !on.iter().zip(&told.0).all(same);
     if !is_news && told.1.is_some_and(|last| now < last + HEARTBEAT) {
@@ -441,9 +446,9 @@ fn tell(
 }
 
 /// Lists what was not ready, what was missing and for how long.
-fn timed_out(waiting: &[Entry<'_>], timeout: Duration) -> StepError {
+fn timed_out(waiting: &[Entry<'_>], timeout: Duration, secrets: &Secrets) -> StepError {
     let now = Instant::now();
-    let mut all = waiting.iter().map(|entry| entry.told(now));
+    let mut all = waiting.iter().map(|entry| entry.told(now, secrets));
     let Some(first) = all.next() else {
         let what = "nothing is waited for".to_owned();
         return StepError::TimedOut { what, seconds: timeout.as_secs(), why: String::new() };

@@ -332,6 +332,11 @@ pub struct ReleasePlan {
 }
 
 impl ReleasePlan {
+    /// Tells whether a rollback deletes broken pods of the failed revision.
+    pub fn unsticks(&self) -> bool {
+        matches!(&self.work, Work::Deploy(deploy) if deploy.rollback.as_ref().is_some_and(|back| back.unstick))
+    }
+
     /// Returns the revision that is restored if the new one fails; nothing if it then stays as it is.
     pub fn rollback_to(&self) -> Option<u64> {
         match &self.work {

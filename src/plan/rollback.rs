@@ -99,6 +99,7 @@ pub(super) fn plan(
         stays,
         run_hooks: deploy.run_hooks,
         wait: deploy.wait,
+        unstick: wanted.release.unstick,
         timeout: deploy.timeout,
     })
 }

@@ -102,6 +102,8 @@ pub struct Rollback {
     pub run_hooks: bool,
     /// Whether readiness is waited for.
     pub wait: bool,
+    /// Whether broken pods of the failed revision that StatefulSets wait for are deleted.
+    pub unstick: bool,
     /// The longest time for hooks and readiness, each.
     pub timeout: Duration,
 }

@@ -71,6 +71,9 @@ struct ReleaseReport<'a> {
     /// The revision that is restored if this one fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     rollback_to: Option<u64>,
+    /// Broken pods that StatefulSets wait for are deleted then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unstick: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<HookReport<'a>>,
     objects: Vec<ObjectReport<'a>>,
@@ -203,6 +206,7 @@ fn release(plan: &ReleasePlan) -> ReleaseReport<'_> {
         needs: plan.needs.iter().map(ToString::to_string).collect(),
         wait_for: plan.wait_for.iter().map(ToString::to_string).collect(),
         rollback_to: plan.rollback_to(),
+        unstick: plan.unsticks(),
         hooks: plan.hooks.iter().map(hook).collect(),
         objects: plan.objects.iter().map(object).collect(),
         warnings: &plan.warnings,

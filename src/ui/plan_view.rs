@@ -135,7 +135,8 @@ impl View {
             }
         }
         if let Some(revision) = release.rollback_to() {
-            self.wrapped("", &format!("if it fails: rolled back to revision {revision}"), 4);
+            let pods = if release.unsticks() { ", and broken pods of StatefulSets deleted" } else { "" };
+            self.wrapped("", &format!("if it fails: rolled back to revision {revision}{pods}"), 4);
         }
         for warning in &release.warnings {
             self.wrapped("server warning: ", warning, 4);

@@ -59,6 +59,7 @@ impl Progress {
                 }
             }
             Event::Warned { key, text } => self.line(&format!("{key}: server warning: {text}")),
+            Event::HookLog { key, hook, text } => self.line(&format!("{key}: hook {hook}: {text}")),
             Event::Noted { key, text } => self.line(&format!("{key}: {text}")),
             Event::ReleaseEnded { key, outcome } => {
                 let row = rows.remove(key);

@@ -82,3 +82,31 @@ fn the_verb_tests_what_is_deployed() {
     assert!(output.stderr.contains("last lines of pod r-test"), "{}", output.stderr);
     assert_eq!(scene.helm_status("r"), ("deployed".to_owned(), 2));
 }
+
+/// What a container says is shown without the secret values of its release, in failures and where it is asked for.
+#[test]
+fn logs_are_shown_without_the_secrets_of_the_release() {
+    let scene = scene("test-logs");
+    // Every container of the test cluster says the same, and this line is one of it.
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: x }\nstringData: { file: \"said: a line on stderr\\n\" }\n";
+    let hook = TEST.replace("helm.sh/hook: test", "helm.sh/hook: pre-upgrade").replace("-test", "-hook");
+    chart(scene.folder.path(), &[("templates/s.yaml", secret), ("templates/h.yaml", &hook)]);
+    let file = scene.write(&app(""));
+    let path = file.to_str().unwrap();
+    let log = "container a:\nsimulated container: first line\nsimulated container: (masked)\nsimulated container: last line";
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    let quiet = scene.cluster.statectl(["test", path]).expect(0);
+    assert!(!quiet.stderr.contains("simulated"), "{}", quiet.stderr);
+    let told = scene.cluster.statectl(["test", path, "--logs"]).expect(0);
+    assert!(told.stderr.contains(log) && told.stderr.contains("hook r-test: last lines"), "{}", told.stderr);
+    scene.write(&app("values = { b = 1 }"));
+    let told = scene.cluster.statectl(["apply", path, "--yes", "--hook-logs"]).expect(0);
+    assert!(told.stderr.contains(log) && told.stderr.contains("hook r-hook: last lines"), "{}", told.stderr);
+    scene.write(&app("values = { pod = \"fail\" }"));
+    let failed = scene.cluster.statectl(["apply", path, "--yes"]).expect(1);
+    let all = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(all.contains("last lines of pod r-hook") && all.contains("(masked)"), "{all}");
+    assert!(!all.contains("a line on stderr"), "{all}");
+    let record = Stored::read(scene.cluster, &scene.namespace, "r", 3).json;
+    assert!(!record["info"]["description"].to_string().contains("a line on stderr"), "{record}");
+}

@@ -200,3 +200,36 @@ fn a_record_that_cannot_be_written_fails_its_release_and_changes_nothing_else() 
         assert_eq!(states, ["deployed", "pending-upgrade"], "{way}");
     }
 }
+
+/// A StatefulSet waits for a broken pod instead of replacing it.
+#[test]
+fn a_broken_pod_that_holds_a_rollback_up_is_named_and_deleted_where_the_file_says_so() {
+    let set = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
+    for unstick in [false, true] {
+        let scene = Scene::new(&format!("unstick-{unstick}"));
+        chart(scene.folder.path(), &[("templates/a.yaml", &set), ("values.yaml", VALUES)]);
+        let rest = format!("onFailure = \"rollback\"\nunstick = {unstick}");
+        let file = |set: &str| app(&rest, set).replace("90s", if unstick { "60s" } else { "12s" });
+        scene.outcome(&file(""), 0);
+        let uid = |scene: &Scene| scene.cluster.uid(&scene.namespace, "pod", "r-0");
+        let (before, owner) = (uid(&scene), scene.cluster.uid(&scene.namespace, "statefulset", "r"));
+        let path = scene.write(&file("pod = \"crash\""));
+        assert_eq!(scene.release(&scene.plan(&path), "r")["unstick"] == true, unstick, "it is said before");
+        let end = scene.outcome(&file("pod = \"crash\""), 1);
+        let message = end["message"].as_str().unwrap();
+        assert_ne!(uid(&scene), before, "the failed revision had a pod of its own");
+        assert_eq!(scene.cluster.uid(&scene.namespace, "statefulset", "r"), owner, "the set itself stays");
+        if unstick {
+            assert_eq!(end["state"], "rolled-back", "{message}");
+            let pod = scene.cluster.get(&scene.namespace, "pod", "r-0").unwrap();
+            assert!(pod["metadata"]["annotations"]["statectl.io/test-pod"].is_null(), "{pod}");
+        } else {
+            assert_eq!(end["state"], "failed", "{message}");
+            let way_out = format!(
+                "`kubectl delete pod r-0 -n {}`; `unstick = true` deletes such pods",
+                scene.namespace
+            );
+            assert!(message.contains(&way_out), "{message}");
+        }
+    }
+}

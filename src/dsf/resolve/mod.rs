@@ -375,6 +375,7 @@ impl Resolver<'_, '_, '_, '_> {
             field_conflicts: raw.field_conflicts,
             ignore: raw.ignore,
             restart_on_config: value_or(raw.restart_on_config, false),
+            unstick: value_or(raw.unstick, false),
         };
         Draft { release, path: path.to_owned(), span, named }
     }
