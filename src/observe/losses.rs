@@ -27,8 +27,24 @@ pub(super) async fn of(
             let claims = claims_of(reader, key, live).await.map_err(|error| error.to_string())?;
             Ok(claims.iter().map(lost_claim).collect())
         }
+        // Operators make claims belong to the resource that they are for, and those go with it.
+        _ if !key.gvk.is_built_in() && key.namespace.is_some() => {
+            let claims = owned_claims(reader, key, live).await.map_err(|error| error.to_string())?;
+            Ok(claims.iter().map(lost_claim).collect())
+        }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Returns the claims that name the object as an owner.
+async fn owned_claims(reader: &Reader, key: &ObjectKey, live: &Json) -> Result<Vec<Json>, ApiError> {
+    let namespace = key.namespace.as_deref();
+    let mut claims = reader.list(&Resource::claims(), namespace, &ListOptions::default()).await?;
+    claims.retain(|claim| {
+        let mut owners = claim["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.any(|owner| owner["uid"] == live["metadata"]["uid"])
+    });
+    Ok(claims)
 }
 
 fn lost_claim(claim: &Json) -> Lost {

@@ -374,8 +374,8 @@ impl<'a> Draft<'a> {
         let Some(latest) = history.latest() else { return self.nothing(Reason::Disabled) };
         let input = self.input;
         let keys = self.wanted.map_or_else(|| Keys::none(&self.key), |wanted| Keys::of(&wanted.release));
-        let mut judged: Vec<Judged> =
-            remnants.iter().map(|remnant| adoption::remnant(input, remnant, &keys)).collect();
+        let judge = |remnant| adoption::remnant(input, remnant, &keys).with_its_release();
+        let mut judged: Vec<Judged> = remnants.iter().map(judge).collect();
         let refusals: Vec<Reason> =
             judged.iter().flat_map(|judged| judged.refusals.iter().cloned()).collect();
         if !refusals.is_empty() {

@@ -9,7 +9,7 @@ use super::ownership;
 use super::reason::Reason;
 use super::refused::refused;
 use super::steps::{Apply, ApplyMode, Delete, Dependents, Fold};
-use super::{ObjectAction, ObjectPlan, loss, unproven};
+use super::{Lost, ObjectAction, ObjectPlan, loss, unproven};
 use crate::diff::{self, DiffOptions, Masker, ObjectDiff, Proof};
 use crate::dsf::state::Adopt;
 use crate::model::{
@@ -61,6 +61,14 @@ impl Judged {
             if let Some(apply) = &mut self.apply {
                 apply.mode = mode;
             }
+        }
+        self
+    }
+
+    /// Makes the removal that of an object whose whole release goes.
+    pub(super) fn with_its_release(mut self) -> Self {
+        for reason in self.plan.reasons.iter_mut().filter(|reason| **reason == Reason::LeftManifest) {
+            *reason = Reason::GoesWithRelease;
         }
         self
     }
@@ -231,14 +239,15 @@ pub(super) fn remnant(remnant: &Remnant, keys: &Keys) -> Judged {
     let known = remnant.lost.as_deref().unwrap_or_default();
     let lost: Vec<_> = loss::own(key, live).into_iter().chain(known.iter().cloned()).collect();
     let claims_go = loss::takes_its_claims(live);
-    let permit = match guard::permit_removal(keys, key, (claims_go, &lost)) {
+    let goes = claims_go || lost.iter().any(|lost| matches!(lost, Lost::Claim { .. }));
+    let permit = match guard::permit_removal(keys, key, (goes, &lost)) {
         // A set cannot go and leave its claims behind, as long as it says that they go with it.
         Err(risk) if claims_go => return Judged::refused(key, vec![Reason::DataWouldGo(risk)]),
         Err(risk) => return Judged::new(key, ObjectAction::Keep, vec![Reason::DataKept(risk)]),
         Ok(permit) => permit,
     };
     if let Err(message) = &remnant.lost
-        && (permit.is_some() || claims_go)
+        && (permit.is_some() || claims_go || !key.gvk.is_built_in())
     {
         let what = format!("what would go with {key}");
         return Judged::refused(key, vec![Reason::Unreadable { what, message: message.clone() }]);

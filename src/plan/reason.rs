@@ -109,6 +109,8 @@ pub enum Reason {
     StaleConfig { object: ObjectKey, configs: Vec<String>, app: String },
     /// The object is in an older manifest of the release and no longer in this one.
     LeftManifest,
+    /// The release goes, and the object with it.
+    GoesWithRelease,
     /// The object stays, because it says `helm.sh/resource-policy: keep`.
     KeptByPolicy,
     /// The object is not there any more.
@@ -264,6 +266,7 @@ impl Reason {
             Reason::StaleConfig { .. } => "stale-config",
             Reason::Flapping { .. } => "flapping",
             Reason::LeftManifest => "left-manifest",
+            Reason::GoesWithRelease => "goes-with-release",
             Reason::KeptByPolicy => "kept-by-policy",
             Reason::AlreadyGone => "already-gone",
             Reason::Immutable { .. } => "immutable",
@@ -377,6 +380,7 @@ impl Reason {
             | Reason::ForeignFieldsStay { .. }
             | Reason::CreateOnly
             | Reason::LeftManifest
+            | Reason::GoesWithRelease
             | Reason::KeptByPolicy
             | Reason::AlreadyGone
             | Reason::Unreadable { .. }

@@ -170,3 +170,45 @@ fn an_object_recorded_in_a_version_that_is_gone_is_removed() {
     let (found, _) = scene.cluster.try_tool("kubectl", &["get", &kind, "main", "-n", &scene.namespace]);
     assert!(!found, "it is gone");
 }
+
+/// An operator made a claim belong to the resource, so that it would go with it: both keys, by whichever way.
+#[test]
+fn a_resource_that_owns_claims_stays_without_both_keys() {
+    let scene = Scene::new("cr-claims");
+    define(&scene, &version("v1", true, true));
+    let file = vault(&scene, "v1", "{region: north}", "");
+    let path = file.to_str().unwrap();
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    let before = live(&scene);
+    let group = format!("{}.example.org", scene.namespace);
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-main", "namespace": scene.namespace, "ownerReferences": [
+            {"apiVersion": format!("{group}/v1"), "kind": "Vault", "name": "main", "uid": before["metadata"]["uid"]}]},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}}});
+    let manifest = scene.folder.path().join("claim.json");
+    std::fs::write(&manifest, claim.to_string()).unwrap();
+    scene.cluster.tool("kubectl", &["create", "-f", manifest.to_str().unwrap()]);
+
+    // The release goes, without and with one key: the resource stays, and so does the claim.
+    for keys in ["", "force = true"] {
+        vault(&scene, "v1", "{region: north}", keys);
+        let plan = scene.cluster.statectl(["plan", path, "--destroy", "-o", "json"]).expect(0).json();
+        let object = &scene.release(&plan, "web")["objects"][0];
+        assert_eq!(
+            (&object["action"], &object["reasons"][0]["code"]),
+            (&json!("keep"), &json!("data-kept")),
+            "{object:#}"
+        );
+        let told = object["reasons"][0]["message"].as_str().unwrap();
+        assert!(told.contains("claim data-main (3Gi)"), "{told}");
+    }
+    // Replaced: the claim is told too.
+    let keys = format!("force = true\nallowDataLoss = [\"Vault.{group}/main\"]");
+    vault(&scene, "v1", "{region: south}", &keys);
+    let plan = scene.plan(&file);
+    let told = scene.release(&plan, "web")["objects"][0]["reasons"].to_string();
+    assert!(told.contains("claim data-main (3Gi)"), "{told}");
+    let plan = scene.cluster.statectl(["plan", path, "--destroy", "-o", "json"]).expect(0).json();
+    assert_eq!(scene.release(&plan, "web")["objects"][0]["action"], "delete");
+    scene.cluster.statectl(["destroy", path, "--yes"]).expect(0);
+}

@@ -83,6 +83,7 @@ impl fmt::Display for Reason {
             ),
             Reason::CreateOnly => f.write_str("exists, and is left alone (`createOnly`)"),
             Reason::LeftManifest => f.write_str("no longer in the chart's output"),
+            Reason::GoesWithRelease => f.write_str("goes with its release"),
             Reason::KeptByPolicy => f.write_str("stays: `helm.sh/resource-policy: keep`"),
             Reason::AlreadyGone => f.write_str("is gone already"),
             Reason::Immutable { object, field, from, to, .. } => {
