@@ -75,7 +75,8 @@ pub(super) async fn run_for(
         let ready = prepare(context, release_key, index, hook).await?;
         hook.last_run = HookRun::new(history::Phase::Running, Some(records::now()), None);
         let result = run_one(context, release_key, hook, &ready, handed, timeout).await;
-        if result.is_ok() && context.hook_logs {
+        let is_asked = hook.output_log_policies.iter().any(|policy| policy == SUCCEEDED);
+        if result.is_ok() && (context.hook_logs || is_asked) {
             let logs = logs::of_ended(context, release_key, &ready.key).await;
             for text in logs {
                 context.emit(Event::HookLog { key: release_key.clone(), hook: hook.name.clone(), text });

@@ -90,6 +90,8 @@ fn logs_are_shown_without_the_secrets_of_the_release() {
     // Every container of the test cluster says the same, and this line is one of it.
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: x }\nstringData: { file: \"said: a line on stderr\\n\" }\n";
     let hook = TEST.replace("helm.sh/hook: test", "helm.sh/hook: pre-upgrade").replace("-test", "-hook");
+    let asked = "{{ with .Values.policy }}helm.sh/hook-output-log-policy: {{ . }}{{ end }}";
+    let hook = hook.replace("helm.sh/hook: pre", &format!("{asked}\n    helm.sh/hook: pre"));
     chart(scene.folder.path(), &[("templates/s.yaml", secret), ("templates/h.yaml", &hook)]);
     let file = scene.write(&app(""));
     let path = file.to_str().unwrap();
@@ -102,11 +104,16 @@ fn logs_are_shown_without_the_secrets_of_the_release() {
     scene.write(&app("values = { b = 1 }"));
     let told = scene.cluster.statectl(["apply", path, "--yes", "--hook-logs"]).expect(0);
     assert!(told.stderr.contains(log) && told.stderr.contains("hook r-hook: last lines"), "{}", told.stderr);
+    scene.write(&app("values = { b = 2 }"));
+    let quiet = scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+    assert!(!quiet.stderr.contains("simulated"), "{}", quiet.stderr);
+    scene.write(&app("values = { policy = \"hook-succeeded\" }"));
+    scene.cluster.statectl(["apply", path, "--yes"]).expect(0).complains(log);
     scene.write(&app("values = { pod = \"fail\" }"));
     let failed = scene.cluster.statectl(["apply", path, "--yes"]).expect(1);
     let all = format!("{}{}", failed.stdout, failed.stderr);
     assert!(all.contains("last lines of pod r-hook") && all.contains("(masked)"), "{all}");
     assert!(!all.contains("a line on stderr"), "{all}");
-    let record = Stored::read(scene.cluster, &scene.namespace, "r", 3).json;
+    let record = Stored::read(scene.cluster, &scene.namespace, "r", 5).json;
     assert!(!record["info"]["description"].to_string().contains("a line on stderr"), "{record}");
 }

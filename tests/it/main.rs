@@ -21,6 +21,7 @@ mod definitions;
 mod drift;
 mod dsf;
 mod examples;
+mod explain;
 mod failures;
 mod faults;
 mod helm_template;
