@@ -238,6 +238,28 @@ build_kwok_locked() {
     rmdir -- "$dir/.new"
 }
 
+registry_dir() {
+    printf '%s/registry-%s\n' "$TOOLS_DIR" "$(pinned registry github.com/distribution/distribution/v3)"
+}
+
+# build_registry: a real OCI registry, from which charts are pulled.
+build_registry() {
+    [[ -x $(registry_dir)/registry ]] || with_lock "$TOOLS_DIR/.registry.lock" build_registry_locked
+}
+
+build_registry_locked() {
+    local module=github.com/distribution/distribution/v3 version dir
+    version=$(pinned registry "$module")
+    dir=$(registry_dir)
+    [[ ! -x $dir/registry ]] || return 0
+    need_go "the registry $version"
+    say "building the registry $version"
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/registry" "-X $module/version.version=$version" "$module/cmd/registry"
+    check_version "$dir/.new/registry" "$version" --version
+    mv -f -- "$dir/.new/registry" "$dir/registry"
+    rmdir -- "$dir/.new"
+}
+
 helm_dir() { printf '%s/helm-%s\n' "$TOOLS_DIR" "$(pinned "helm$1" "helm.sh/helm/v$1")"; }
 
 # build_helm 3|4: real Helm, as the yardstick that statectl is compared with.

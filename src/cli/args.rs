@@ -70,6 +70,12 @@ pub enum Verb {
     ///
     /// Example: statectl schema > dsf.schema.json
     Schema,
+    /// Write down which version of each chart the files mean now, and its digest, in `statectl.lock`. Needs no cluster.
+    ///
+    /// Charts on this machine are not in it. Later runs use what it says; with `--locked` nothing else.
+    ///
+    /// Example: statectl lock shop.toml
+    Lock(LockArgs),
     /// Render a chart as `helm template` does. Needs no cluster.
     ///
     /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2
@@ -94,6 +100,13 @@ pub enum Verify {
     Unproven,
     /// All: also finds policies that would refuse, and webhooks that would change, what is as desired.
     All,
+}
+
+/// `lock`.
+#[derive(Args, Debug)]
+pub struct LockArgs {
+    #[command(flatten)]
+    pub(super) files: FileArgs,
 }
 
 /// The desired-state files and how to read them.
@@ -130,6 +143,12 @@ pub struct FileArgs {
     /// Replace variables of the environment in values files too.
     #[arg(long)]
     pub subst_env_values: bool,
+    /// Fetch no chart: what is not kept on this machine is an error.
+    #[arg(long)]
+    pub offline: bool,
+    /// Use only charts that `statectl.lock` has, in exactly that form.
+    #[arg(long)]
+    pub locked: bool,
 }
 
 /// Which cluster.

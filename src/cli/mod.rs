@@ -125,6 +125,10 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::config::run(&files, &environment(), &outputs)?, false))
         }
         Verb::Explain(args) => Ok((command::explain::run(&args.topic, args.name.as_deref())?, false)),
+        Verb::Lock(args) => {
+            let files = lists::files(args.files)?;
+            Ok((command::lock::run(&files, &environment(), console).await?, false))
+        }
         Verb::Schema => Ok((command::schema::run(), false)),
         Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
     }

@@ -58,7 +58,7 @@ pub(super) fn console(color: Color) -> Console {
 pub(super) mod lists {
     use crate::cli::args::{self, ClusterArgs, FileArgs, SelectionArgs, TemplateArgs};
     use crate::cluster::ConnectOptions;
-    use crate::command::{Files, Selection, template};
+    use crate::command::{Fetching, Files, Selection, template};
     use crate::failure::{Failure, FailureClass};
     use crate::observe::Verify;
 
@@ -79,6 +79,7 @@ pub(super) mod lists {
             allow_outside_paths: args.allow_outside_paths,
             no_env_subst: args.no_env_subst,
             subst_env_values: args.subst_env_values,
+            fetching: Fetching { offline: args.offline, locked: args.locked },
         })
     }
 

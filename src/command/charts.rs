@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::sources::{Asked, Found};
 use crate::chart::{self, Chart};
 use crate::dsf::state::{ChartSource, ChartVersion, Release};
 use crate::failure;
@@ -16,12 +17,19 @@ pub(super) struct ChartCache {
     /// Where links in chart folders may lead; nothing: anywhere.
     roots: Option<Vec<PathBuf>>,
     loaded: BTreeMap<PathBuf, Result<Arc<Chart>, String>>,
+    /// Those that were fetched.
+    fetched: BTreeMap<Asked, Result<Found, String>>,
 }
 
 impl ChartCache {
     /// Returns one for charts whose links stay in these folders and in the chart itself.
     pub(super) fn within(roots: Option<Vec<PathBuf>>) -> Self {
         Self { roots, ..Self::default() }
+    }
+
+    /// Adds what was fetched.
+    pub(super) fn with(self, fetched: BTreeMap<Asked, Result<Found, String>>) -> Self {
+        Self { fetched, ..self }
     }
 
     /// Returns the chart of a release.
@@ -31,7 +39,13 @@ impl ChartCache {
     pub(super) fn chart(&mut self, release: &Release) -> Result<Arc<Chart>, Reason> {
         let refused = |message: String| Reason::NotRendered { message };
         let ChartSource::Local(path) = &release.chart.source else {
-            return Err(refused("charts come from folders and archives so far".to_owned()));
+            let asked = (release.chart.source.clone(), release.chart.version.clone());
+            let origin = release.origins.get("chart").unwrap_or(&release.origin);
+            return match self.fetched.get(&asked) {
+                Some(Ok(found)) => Ok(Arc::clone(&found.chart)),
+                Some(Err(why)) => Err(refused(format!("{origin}: {why}"))),
+                None => Err(refused(format!("{origin}: the chart was not fetched"))),
+            };
         };
         let chart = self.load(path).map_err(refused)?;
         if let ChartVersion::Matching(range) = &release.chart.version {

@@ -1,5 +1,6 @@
 //! Reads the desired-state files of a run, with the environment that they ask for.
 
+use super::sources::Fetching;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub struct Files {
     pub no_env_subst: bool,
     /// Whether variables in values files are replaced too.
     pub subst_env_values: bool,
+    /// How charts are fetched.
+    pub fetching: Fetching,
 }
 
 /// How thorough a look is.

@@ -12,6 +12,8 @@ mod errors;
 pub mod explain;
 mod given;
 mod load;
+pub mod lock;
+mod lock_file;
 mod locking;
 mod moves;
 mod observer;
@@ -21,6 +23,7 @@ mod prepare;
 mod saved;
 pub mod schema;
 mod select;
+mod sources;
 pub mod status;
 pub mod template;
 pub mod test;
@@ -30,6 +33,7 @@ pub use load::Files;
 pub use output::{Format, Outputs};
 pub use prepare::Session;
 pub use select::Selection;
+pub use sources::Fetching;
 
 use crate::ui::Style;
 

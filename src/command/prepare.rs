@@ -10,11 +10,13 @@ use super::cluster::Cluster;
 use super::content::{self, Rendered};
 use super::given::ValueContext;
 use super::load::{self, Files, Look};
+use super::lock_file::LockFile;
 use super::moves;
 use super::observer::{Kept, Observer, recorded_objects, remnants};
 use super::select::Selection;
+use super::sources::{Asked, Found, Sources};
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
-use crate::dsf::state::{DesiredState, ExpectCluster, MaxPrune, Moved, Release};
+use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, MaxPrune, Moved, Release};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, random};
@@ -223,6 +225,31 @@ impl Session {
         })
     }
 
+    /// Fetches the charts of `releases` that are not on this machine.
+    async fn fetch<'r>(
+        &self,
+        loaded: &Loaded,
+        releases: impl Iterator<Item = &'r Release> + Clone,
+    ) -> BTreeMap<Asked, Result<Found, String>> {
+        let is_remote = |release: &&Release| !matches!(release.chart.source, ChartSource::Local(_));
+        let remote = releases.filter(is_remote);
+        if remote.clone().next().is_none() {
+            return BTreeMap::new();
+        }
+        let lock = LockFile::beside(&self.files.states).map_err(|failure| failure.to_string());
+        let sources = lock.and_then(|lock| {
+            Sources::new(&self.environment, &loaded.state.repositories, lock, &self.files.fetching)
+        });
+        match sources {
+            Ok(sources) => sources.fetch(remote).await,
+            Err(why) => remote
+                .map(|release| {
+                    ((release.chart.source.clone(), release.chart.version.clone()), Err(why.clone()))
+                })
+                .collect(),
+        }
+    }
+
     /// Renders every enabled release, a few at a time.
     async fn render_all(
         &self,
@@ -233,7 +260,8 @@ impl Session {
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
         let context = &loaded.state.context;
         let enabled = releases.iter().filter(|release| release.enabled);
-        let mut cache = ChartCache::within(loaded.roots.clone());
+        let fetched = self.fetch(loaded, enabled.clone().copied()).await;
+        let mut cache = ChartCache::within(loaded.roots.clone()).with(fetched);
         let jobs: Vec<content::Job> = enabled
             .map(|release| content::Job {
                 release: (*release).clone(),

@@ -122,6 +122,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             allow_outside_paths: asked.allow_outside_paths,
             no_env_subst: asked.no_env_subst,
             subst_env_values: asked.subst_env_values,
+            fetching: session.files.fetching,
         },
         connect: ConnectOptions {
             kubeconfig: session.connect.kubeconfig.clone(),

@@ -2,7 +2,7 @@
 
 use super::fields::{Context, Fields, wrong_type};
 use super::problems::{Code, Problem};
-use super::raw::{At, TextMap};
+use super::raw::{At, RawRepository};
 use super::tree::{Kind, Node, join};
 
 /// `vars`: what is wrong with them; their values are taken before anything is decoded.
@@ -34,26 +34,39 @@ pub(super) fn windows(settings: &Fields<'_>, cx: &mut Context<'_, '_>) {
     }
 }
 
-/// `repositories`: returns their names and URLs.
-pub(super) fn repositories(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> TextMap {
-    let mut out = TextMap::new();
+/// `repositories`.
+pub(super) fn repositories(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawRepository> {
+    let mut out = Vec::new();
     let Some((entries, path)) = file.table("repositories", cx) else { return out };
     for entry in entries {
         let path = join(&path, entry.key.shown());
         let Some(fields) = table(&entry.value, &path, "a table with `url`", cx) else { continue };
         required(&fields, &["url"], &entry.value, cx);
         let name = At { value: entry.key.clone(), span: entry.key_span };
-        out.extend(fields.text("url", cx).map(|url| (name, url)));
-        fields.text("caFile", cx);
-        for key in ["usernameFrom", "passwordFrom"] {
-            let Some((text, (entry, path))) = fields.text(key, cx).zip(fields.get(key)) else { continue };
+        let url = fields.text("url", cx);
+        let ca_file = fields.text("caFile", cx);
+        let mut reference = |key: &str| {
+            let text = fields.text(key, cx)?;
+            let (entry, path) = fields.get(key)?;
             if !text.value.value.starts_with("ref+") {
                 // The value is a secret that should not stand there: only its key is shown.
                 let message = "not a reference to a secret";
                 let problem = Problem::new(Code::BadValue, path, message, entry.key_span);
                 cx.report.problem(problem.conceal(true).hint("such as \"ref+env://NAME\""));
+                return None;
             }
-        }
+            Some(text)
+        };
+        let (username_from, password_from) = (reference("usernameFrom"), reference("passwordFrom"));
+        let section = "repositories";
+        out.extend(url.map(|url| RawRepository {
+            name,
+            url,
+            section,
+            ca_file,
+            username_from,
+            password_from,
+        }));
     }
     out
 }

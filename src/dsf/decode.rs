@@ -6,7 +6,8 @@ use super::fields::{Context, Fields, choice, text, wrong_type};
 use super::merge::layer_app;
 use super::problems::{Code, Problem};
 use super::raw::{
-    At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawSettings, RawTarget,
+    At, Given, RawApp, RawFile, RawMoved, RawNamespace, RawNamespaces, RawNeed, RawRepository, RawSettings,
+    RawTarget,
 };
 use super::rules::{create_only, field_conflicts, ignore, ready, wait_for};
 use super::state::{
@@ -39,9 +40,17 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     let metadata = file.text_map("metadata", false, cx);
     let settings = file.table("settings", cx).map(|(table, path)| settings(&Fields::new(table, path), cx));
     let namespaces = namespaces(&file, cx);
-    let mut repositories = file.text_map("helmRepos", false, cx);
+    let plain = file.text_map("helmRepos", false, cx);
     let preconfigured = file.texts("preconfiguredHelmRepos", cx);
-    repositories.extend(checked::repositories(&file, cx));
+    let plain = plain.into_iter().map(|(name, url)| RawRepository {
+        name,
+        url,
+        section: "helmRepos",
+        ca_file: None,
+        username_from: None,
+        password_from: None,
+    });
+    let repositories = plain.chain(checked::repositories(&file, cx)).collect();
     checked::certificates(&file, cx);
     checked::vars(&file, cx);
     file.table("environments", cx);

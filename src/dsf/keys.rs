@@ -206,9 +206,9 @@ pub struct Form {
 }
 
 pub(super) const CHART_OCI: Form =
-    Form { place: "chart = \"oci://…\"", status: NotYet, summary: "A chart in an OCI registry." };
+    Form { place: "chart = \"oci://…\"", status: Supported, summary: "A chart in an OCI registry." };
 pub(super) const CHART_URL: Form =
-    Form { place: "chart = \"https://…\"", status: NotYet, summary: "A chart archive behind a URL." };
+    Form { place: "chart = \"https://…\"", status: Supported, summary: "A chart archive behind a URL." };
 pub(super) const REMOTE_FILE: Form =
     Form { place: "a file = \"https://…\"", status: NotYet, summary: "A values file that is downloaded." };
 pub(super) const BUCKET_FILE: Form = Form {
@@ -332,9 +332,9 @@ pub const KEYS: &[Key] = &[
     helmsman(File, "namespaces", TableOf(Namespace), Supported, TAB, "", "The namespaces that apps may use, by name; required. An empty entry is enough."),
     helmsman(File, "apps", TableOf(App), Supported, TAB, "", "The releases; the key is the release name unless `name` says otherwise."),
     helmsman(File, "appsTemplates", TableOf(App), Supported, TAB, "", "Tables of app keys that apps take over with `extends`; also a place for YAML anchors."),
-    helmsman(File, "helmRepos", Anything, NotYet, MAP, "", "Chart repositories: name and URL.").secret(),
-    ours(File, "repositories", TableOf(RepositoryForm), NotYet, TAB, "", "Chart repositories that need more than a URL.").secret(),
-    helmsman(File, "preconfiguredHelmRepos", Leaf, NotYet, STRS, "", "Repositories that Helm's own configuration declares."),
+    helmsman(File, "helmRepos", Anything, Supported, MAP, "", "Chart repositories: name and URL.").secret(),
+    ours(File, "repositories", TableOf(RepositoryForm), Supported, TAB, "", "Chart repositories that need more than a URL.").secret(),
+    helmsman(File, "preconfiguredHelmRepos", Leaf, Supported, STRS, "", "Repositories that Helm's own configuration declares."),
     helmsman(File, "certificates", Table(Certificates), NotYet, TAB, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
     ours(File, "moved", ListOf(Moved), Supported, TABS, "", "Releases that got a new name or namespace: what the new one renders under the same names is taken over from the old one."),
 
@@ -394,10 +394,10 @@ pub const KEYS: &[Key] = &[
     ours(Environment, "kubeContext", Leaf, Supported, STR, "", "Over `settings.kubeContext`."),
     ours(Environment, "valuesFiles", Leaf, Supported, STRS, "", "Values files that every app gets behind its own."),
 
-    ours(RepositoryForm, "url", Leaf, NotYet, STR, "", "The base URL; required.").secret(),
+    ours(RepositoryForm, "url", Leaf, Supported, STR, "", "The base URL; required.").secret(),
     ours(RepositoryForm, "usernameFrom", Leaf, NotYet, "ref+…", "", "Where the user name comes from."),
     ours(RepositoryForm, "passwordFrom", Leaf, NotYet, "ref+…", "", "Where the password comes from."),
-    ours(RepositoryForm, "caFile", Leaf, NotYet, STR, "", "Certificates of the authorities that are trusted."),
+    ours(RepositoryForm, "caFile", Leaf, Supported, STR, "", "Certificates of the authorities that are trusted."),
 
     helmsman(Certificates, "caCrt", Leaf, NotYet, STR, "", "The certificate of the authority."),
     helmsman(Certificates, "caKey", Leaf, NotYet, STR, "", "The key of the client."),

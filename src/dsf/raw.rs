@@ -33,7 +33,7 @@ pub(super) struct RawFile {
     pub(super) metadata: TextMap,
     pub(super) settings: RawSettings,
     pub(super) namespaces: RawNamespaces,
-    pub(super) repositories: TextMap,
+    pub(super) repositories: Vec<RawRepository>,
     pub(super) preconfigured: Vec<At<Text>>,
     pub(super) apps: Vec<(At<Text>, RawApp)>,
     pub(super) moved: Vec<RawMoved>,
@@ -152,6 +152,18 @@ pub(super) struct RawNeed {
     /// The text that messages may show.
     pub(super) shown: String,
     pub(super) when: NeedWhen,
+}
+
+/// A chart repository.
+#[derive(Clone, Debug)]
+pub(super) struct RawRepository {
+    pub(super) name: At<Text>,
+    pub(super) url: At<Text>,
+    /// The table that declares it.
+    pub(super) section: &'static str,
+    pub(super) ca_file: Given<Text>,
+    pub(super) username_from: Given<Text>,
+    pub(super) password_from: Given<Text>,
 }
 
 /// What a release needs.

@@ -201,10 +201,23 @@ pub struct Namespace {
 /// A chart repository.
 #[derive(Clone, PartialEq)]
 pub struct Repository {
-    /// The base URL, which may hold a user name and a password.
+    /// The base URL, which may hold a user name and a password; empty for one that Helm's own configuration declares.
     pub url: String,
+    /// Certificates of the authorities that are trusted besides those of the machine.
+    pub ca_file: Option<PathBuf>,
+    /// Where the user name comes from, `ref+…`.
+    pub username_from: Option<String>,
+    /// Where the password comes from, `ref+…`.
+    pub password_from: Option<String>,
     /// Where it is declared.
     pub origin: Location,
+}
+
+impl Repository {
+    /// Returns a repository that Helm's own configuration declares.
+    pub(super) fn known_to_helm(origin: Location) -> Self {
+        Self { url: String::new(), ca_file: None, username_from: None, password_from: None, origin }
+    }
 }
 
 impl fmt::Debug for Repository {
@@ -299,7 +312,7 @@ pub struct Chart {
 }
 
 /// Where a chart is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChartSource {
     /// A folder or archive on this machine.
     Local(PathBuf),
@@ -317,7 +330,7 @@ pub enum ChartSource {
 }
 
 /// Which version of a chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChartVersion {
     /// The version that is found; only for charts on this machine.
     Any,

@@ -46,6 +46,7 @@ mod schema;
 mod secrets;
 mod server;
 mod simulation;
+mod sources;
 mod spaces;
 mod support;
 mod template;

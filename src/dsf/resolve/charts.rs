@@ -50,9 +50,11 @@ impl Resolver<'_, '_, '_, '_> {
                 ChartVersion::Matching(text.to_owned())
             }
             None => {
-                if !matches!(source, ChartSource::Local(_)) {
+                if !names_its_version(&source) {
                     let problem = Problem::new(Code::MissingKey, path, "`version` is missing", app);
-                    self.report.problem(problem.hint("only a chart on this machine needs none"));
+                    self.report.problem(problem.hint(
+                        "only a chart on this machine, or one that names a tag or a digest, needs none",
+                    ));
                 }
                 ChartVersion::Any
             }
@@ -204,5 +206,16 @@ impl Resolver<'_, '_, '_, '_> {
                 format!("`{first}` is no repository of the file, so it is taken as a folder beside the file")
             }
         })
+    }
+}
+
+/// Tells whether a chart needs no version beside it.
+fn names_its_version(source: &ChartSource) -> bool {
+    match source {
+        ChartSource::Local(_) => true,
+        ChartSource::Oci(reference) => {
+            reference.contains('@') || reference.rsplit('/').next().is_some_and(|name| name.contains(':'))
+        }
+        ChartSource::Repository { .. } | ChartSource::Url(_) => false,
     }
 }

@@ -9,7 +9,7 @@ use super::keys;
 use super::names;
 use super::notes::NoteCode;
 use super::problems::{Code, Problem};
-use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawSettings, TextMap};
+use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawRepository, RawSettings, TextMap};
 use super::report::Report;
 use super::state::{
     Adopt, Crds, DesiredState, ExpectCluster, ForceKind, Lock, MaxPrune, Namespace, OnError, OnFailure,
@@ -234,17 +234,30 @@ impl Resolver<'_, '_, '_, '_> {
         }
     }
 
-    fn repositories(&mut self, raw: &TextMap, preconfigured: &[At<Text>]) -> BTreeMap<String, Repository> {
+    fn repositories(
+        &mut self,
+        raw: &[RawRepository],
+        preconfigured: &[At<Text>],
+    ) -> BTreeMap<String, Repository> {
         let sources = self.report.sources;
         let known = preconfigured.iter().map(|name| {
             let origin = sources.location(name.span);
-            (name.value.value.clone(), Repository { url: String::new(), origin })
+            (name.value.value.clone(), Repository::known_to_helm(origin))
         });
         let mut out: BTreeMap<String, Repository> = known.collect();
-        for (name, url) in raw {
-            self.repository_url(&join("helmRepos", name.value.shown()), name.span, url);
-            let origin = sources.location(name.span);
-            out.insert(name.value.value.clone(), Repository { url: url.value.value.clone(), origin });
+        for raw in raw {
+            let path = join(raw.section, raw.name.value.shown());
+            self.repository_url(&path, raw.name.span, &raw.url);
+            let ca_file = raw.ca_file.as_ref().and_then(|file| self.file(&path, "caFile", file, true));
+            let text = |given: &Given<Text>| given.as_ref().map(|text| text.value.value.clone());
+            let repository = Repository {
+                url: raw.url.value.value.clone(),
+                ca_file,
+                username_from: text(&raw.username_from),
+                password_from: text(&raw.password_from),
+                origin: sources.location(raw.name.span),
+            };
+            out.insert(raw.name.value.value.clone(), repository);
         }
         out
     }

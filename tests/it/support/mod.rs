@@ -6,6 +6,7 @@ pub(crate) mod scene;
 pub(crate) mod signal;
 pub(crate) mod statectl;
 pub(crate) mod stored;
+pub(crate) mod web;
 pub(crate) mod webhook;
 
 use std::path::PathBuf;

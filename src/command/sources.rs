@@ -1,0 +1,226 @@
+//! The charts of a run that are not on this machine: asked for all at once, each once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+
+use super::given::error_text;
+use super::lock_file::LockFile;
+use crate::chart::{self, Chart};
+use crate::dsf::state::{ChartSource, ChartVersion, Release, Repository};
+use crate::fetch::docker::DockerConfig;
+use crate::fetch::http::Access;
+use crate::fetch::remote::{Fetcher, Source};
+use crate::fetch::store::Store;
+use crate::host::files;
+use crate::value::{Map, Value};
+use crate::yaml;
+
+/// Charts that are fetched side by side.
+const SIDE_BY_SIDE: usize = 8;
+
+/// A chart and its version, as the desired state asks for them.
+pub(super) type Asked = (ChartSource, ChartVersion);
+
+/// A chart that was fetched.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) chart: Arc<Chart>,
+    /// The SHA-256 of its archive.
+    pub(super) sha256: String,
+}
+
+/// Where charts come from.
+pub(super) struct Sources<'a> {
+    fetcher: Fetcher,
+    repositories: &'a BTreeMap<String, Repository>,
+    /// Repositories of Helm's own configuration.
+    known_to_helm: BTreeMap<String, Source>,
+    lock: Option<LockFile>,
+    /// Whether nothing counts that the lock file does not have.
+    locked: bool,
+}
+
+/// What decides where charts come from, besides the desired state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fetching {
+    /// Whether nothing is asked of anybody.
+    pub offline: bool,
+    /// Whether only charts of the lock file count.
+    pub locked: bool,
+}
+
+impl<'a> Sources<'a> {
+    /// Returns the sources of a run.
+    ///
+    /// # Errors
+    /// A configuration of this machine that is there cannot be read.
+    pub(super) fn new(
+        environment: &BTreeMap<String, String>,
+        repositories: &'a BTreeMap<String, Repository>,
+        lock: Option<LockFile>,
+        fetching: &Fetching,
+    ) -> Result<Self, String> {
+        let store = Store::new(cache_folder(environment));
+        let logins = logins(environment)?;
+        let known_to_helm = helm_repositories(environment)?;
+        let fetcher = Fetcher::new(store, logins, fetching.offline);
+        Ok(Self { fetcher, repositories, known_to_helm, lock, locked: fetching.locked })
+    }
+
+    /// Fetches the charts of `releases` that are not on this machine.
+    pub(super) async fn fetch(
+        &self,
+        releases: impl Iterator<Item = &Release>,
+    ) -> BTreeMap<Asked, Result<Found, String>> {
+        let remote = releases.filter(|release| !matches!(release.chart.source, ChartSource::Local(_)));
+        let asked: BTreeSet<Asked> =
+            remote.map(|release| (release.chart.source.clone(), release.chart.version.clone())).collect();
+        let fetched = asked.into_iter().map(|asked| async move {
+            let found = self.one(&asked).await;
+            (asked, found)
+        });
+        futures::stream::iter(fetched).buffer_unordered(SIDE_BY_SIDE).collect().await
+    }
+
+    async fn one(&self, (source, version): &Asked) -> Result<Found, String> {
+        let source = self.source(source)?;
+        let wanted = wanted(version);
+        let shown = source.shown();
+        let failed = |why: String| format!("the chart {shown} {wanted}: {why}");
+        let entry = self.lock.as_ref().and_then(|lock| lock.entry(&shown, wanted));
+        if self.locked && entry.is_none() {
+            return Err(failed(
+                "it is not in the lock file, and `--locked` was said; `statectl lock` writes it".to_owned(),
+            ));
+        }
+        let (exact, digest) = match entry {
+            Some(entry) => (entry.version.as_str(), Some(entry.sha256.as_str())),
+            None => (wanted, None),
+        };
+        let fetched =
+            self.fetcher.fetch(&source, exact, digest).await.map_err(|error| failed(error_text(&error)))?;
+        let chart =
+            chart::load::from_archive(&fetched.archive).map_err(|error| failed(error_text(&error)))?;
+        let found = &chart.metadata.version;
+        let promised = &fetched.version;
+        if !promised.is_empty() && promised != found {
+            return Err(failed(format!("it was promised as version {promised} and says that it is {found}")));
+        }
+        if let ChartVersion::Matching(range) = version
+            && !chart::in_range(range, found)
+        {
+            return Err(failed(format!("it has version {found}")));
+        }
+        Ok(Found { chart: Arc::new(chart), sha256: fetched.sha256 })
+    }
+
+    /// Returns the lines of a lock file for what was fetched.
+    pub(super) fn entry(&self, (source, version): &Asked) -> Option<(String, String)> {
+        Some((self.source(source).ok()?.shown(), wanted(version).to_owned()))
+    }
+
+    fn source(&self, source: &ChartSource) -> Result<Source, String> {
+        match source {
+            ChartSource::Local(path) => Err(format!("the chart {} is on this machine", path.display())),
+            ChartSource::Oci(reference) => Ok(Source::Registry { reference: reference.clone() }),
+            ChartSource::Url(url) => Ok(Source::Archive { url: url.clone() }),
+            ChartSource::Repository { repository, chart } => {
+                let declared = self.repositories.get(repository);
+                let Some(declared) = declared.filter(|declared| !declared.url.is_empty()) else {
+                    return match self.known_to_helm.get(repository) {
+                        Some(Source::Repository { url, access, .. }) => {
+                            let (url, access, chart) = (url.clone(), access.clone(), chart.clone());
+                            Ok(Source::Repository { url, access, chart })
+                        }
+                        _ => Err(format!("Helm's configuration has no repository `{repository}`")),
+                    };
+                };
+                let authorities = declared.ca_file.as_deref().map(read).transpose()?;
+                let access = Access { authorities, ..Access::default() };
+                Ok(Source::Repository { url: declared.url.clone(), access, chart: chart.clone() })
+            }
+        }
+    }
+}
+
+/// Returns what is asked of a repository: a version, a constraint, or nothing for the newest.
+fn wanted(version: &ChartVersion) -> &str {
+    match version {
+        ChartVersion::Matching(text) => text,
+        ChartVersion::Latest | ChartVersion::Any => "",
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    files::read(path).map_err(|error| error_text(&error))
+}
+
+/// Returns the folder for what is fetched: `STATECTL_CACHE`, else where the machine keeps such things (XDG Base
+/// Directory Specification).
+fn cache_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("STATECTL_CACHE")
+        .or_else(|| Some(folder("XDG_CACHE_HOME")?.join("statectl")))
+        .or_else(|| Some(folder("HOME")?.join(".cache/statectl")))
+}
+
+/// Returns where Helm keeps its configuration (Helm `pkg/helmpath`).
+fn helm_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let folder = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("HELM_CONFIG_HOME")
+        .or_else(|| Some(folder("XDG_CONFIG_HOME")?.join("helm")))
+        .or_else(|| Some(folder("HOME")?.join(".config/helm")))
+}
+
+/// Reads the registries that somebody logged in to: with Helm first, then with Docker.
+fn logins(environment: &BTreeMap<String, String>) -> Result<Vec<DockerConfig>, String> {
+    let given = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let helm = given("HELM_REGISTRY_CONFIG")
+        .or_else(|| Some(helm_folder(environment)?.join("registry/config.json")));
+    let docker = given("DOCKER_CONFIG").or_else(|| Some(given("HOME")?.join(".docker")));
+    let docker = docker.map(|folder| folder.join("config.json"));
+    let mut logins = Vec::new();
+    for path in helm.into_iter().chain(docker) {
+        if files::kind(&path) == files::PathKind::File {
+            let config = DockerConfig::read(&read(&path)?);
+            logins.push(config.map_err(|why| format!("{}: {why}", path.display()))?);
+        }
+    }
+    Ok(logins)
+}
+
+/// Reads the repositories that `helm repo add` knows (Helm `pkg/repo/v1`, `repositories.yaml`).
+fn helm_repositories(environment: &BTreeMap<String, String>) -> Result<BTreeMap<String, Source>, String> {
+    let path = environment.get("HELM_REPOSITORY_CONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = path.or_else(|| Some(helm_folder(environment)?.join("repositories.yaml")));
+    let Some(path) = path.filter(|path| files::kind(path) == files::PathKind::File) else {
+        return Ok(BTreeMap::new());
+    };
+    let bytes = read(&path)?;
+    let map = yaml::read_map(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    let Some(Value::List(entries)) = map.get("repositories") else { return Ok(BTreeMap::new()) };
+    let text = |entry: &Map, key: &str| {
+        entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let mut out = BTreeMap::new();
+    for entry in entries {
+        let Value::Map(entry) = entry else { continue };
+        let (Some(name), Some(url)) = (text(entry, "name"), text(entry, "url")) else { continue };
+        let file = |key: &str| text(entry, key).map(|path| read(Path::new(&path))).transpose();
+        let identity = match (file("certFile")?, file("keyFile")?) {
+            (Some(mut certificate), Some(key)) => {
+                certificate.push(b'\n');
+                certificate.extend(key);
+                Some(certificate)
+            }
+            _ => None,
+        };
+        let basic = text(entry, "username").map(|user| (user, text(entry, "password").unwrap_or_default()));
+        let access = Access { basic, bearer: None, authorities: file("caFile")?, identity };
+        out.insert(name, Source::Repository { url, access, chart: String::new() });
+    }
+    Ok(out)
+}
