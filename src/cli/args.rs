@@ -220,6 +220,9 @@ pub struct PlanArgs {
     /// Install and uninstall releases that look like one that was renamed (see `moved`).
     #[arg(long)]
     pub really_new: bool,
+    /// Take up an interrupted operation however often the same desired state was interrupted.
+    #[arg(long)]
+    pub retry: bool,
     /// The API server's warnings about what would be applied count as refusals.
     #[arg(long)]
     pub warnings_as_errors: bool,
@@ -258,6 +261,9 @@ pub struct ApplyArgs {
     /// Install and uninstall releases that look like one that was renamed (see `moved`).
     #[arg(long)]
     pub really_new: bool,
+    /// Take up an interrupted operation however often the same desired state was interrupted.
+    #[arg(long)]
+    pub retry: bool,
     /// The API server's warnings about what would be applied count as refusals.
     #[arg(long)]
     pub warnings_as_errors: bool,

@@ -79,6 +79,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 allow_prune: args.allow_prune,
                 verify: lists::verify(args.verify),
                 really_new: args.really_new,
+                retry: args.retry,
                 stop: stop.clone(),
             };
             let options = command::plan::Options {
@@ -150,6 +151,7 @@ fn reading(
         allow_prune: false,
         verify,
         really_new: false,
+        retry: false,
         stop: stop.clone(),
     })
 }
@@ -169,6 +171,7 @@ async fn apply(
         allow_prune: args.allow_prune,
         verify: lists::verify(args.verify),
         really_new: args.really_new,
+        retry: args.retry,
         stop: stop.clone(),
     };
     let options = command::apply::Options {

@@ -1,7 +1,7 @@
 //! One request and its answer, with bounded retries of what is safe to repeat.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{Method, Request, Response};
@@ -214,6 +214,8 @@ pub(super) enum Repeat {
 #[derive(Clone)]
 pub(super) struct Api {
     client: kube::Client,
+    /// The time of the last answer, by the clock of who sent it.
+    date: Arc<Mutex<Option<jiff::Timestamp>>>,
     in_flight: Arc<Semaphore>,
     timeout: Duration,
 }
@@ -249,7 +251,7 @@ impl<'a> Call<'a> {
 impl Api {
     pub(super) fn new(client: kube::Client, timeout: Option<Duration>) -> Self {
         let timeout = timeout.unwrap_or(REQUEST_TIMEOUT);
-        Self { client, in_flight: Arc::new(Semaphore::new(IN_FLIGHT)), timeout }
+        Self { client, date: Arc::default(), in_flight: Arc::new(Semaphore::new(IN_FLIGHT)), timeout }
     }
 
     /// Returns the same way with a queue of its own: requests on it never wait for others.
@@ -292,6 +294,18 @@ impl Api {
         once().await
     }
 
+    fn note_date(&self, headers: &http::HeaderMap) {
+        let text = headers.get(http::header::DATE).and_then(|value| value.to_str().ok());
+        if let Some(date) = text.and_then(|text| jiff::fmt::rfc2822::parse(text).ok()) {
+            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.timestamp());
+        }
+    }
+
+    /// Returns the time of the last answer, by the clock of who sent it.
+    pub(super) fn date(&self) -> Option<jiff::Timestamp> {
+        *self.date.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns a text answer, such as a log; nothing if there is none to be had.
     pub(super) async fn send_text(&self, call: &Call<'_>) -> Option<String> {
         let response = self.exchange(call, self.timeout).await.ok()?;
@@ -332,6 +346,7 @@ impl Api {
         let _permit = self.in_flight.acquire().await.ok();
         let exchange = async {
             let response = self.client.send(request).await.map_err(transport)?;
+            self.note_date(response.headers());
             let (parts, body) = response.into_parts();
             let bytes = body.collect_bytes().await.map_err(transport)?;
             Ok(Response::from_parts(parts, Vec::from(bytes)))

@@ -74,6 +74,11 @@ impl Reader {
         Self { api: Api::new(client, timeout) }
     }
 
+    /// Returns the time of the server's last answer, by its own clock; nothing if it never told.
+    pub fn server_time(&self) -> Option<jiff::Timestamp> {
+        self.api.date()
+    }
+
     /// Returns the kinds that the server knows and its version.
     pub async fn discover(&self) -> Result<Discovery, ApiError> {
         let aggregated = |path: &str| {

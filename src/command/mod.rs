@@ -20,6 +20,7 @@ mod observer;
 mod output;
 pub mod plan;
 mod prepare;
+mod recovery;
 mod saved;
 pub mod schema;
 mod select;

@@ -13,6 +13,7 @@ use super::load::{self, Files, Look};
 use super::lock_file::LockFile;
 use super::moves;
 use super::observer::{Kept, Observer, recorded_objects, remnants};
+use super::recovery;
 use super::select::Selection;
 use super::sources::{Asked, Found, Sources};
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
@@ -42,6 +43,8 @@ pub struct Session {
     pub really_new: bool,
     /// What the server is asked about.
     pub verify: Verify,
+    /// Whether an interrupted operation is taken up however often it was.
+    pub retry: bool,
     /// Asks for the end.
     pub stop: Stop,
 }
@@ -206,6 +209,7 @@ impl Session {
         let coming = quota_namespaces(&wanted, &missing);
         let (quotas, unread) = observe::quotas(reader, coming).await;
         notes.extend(unread.into_iter().chain(scalers.notes().await));
+        let recovery = recovery::look(self, cluster, state, &wanted, &strays).await;
         Ok(PlanInput {
             cluster: cluster.identity.clone(),
             context: state.context.clone(),
@@ -217,6 +221,7 @@ impl Session {
             reverse_removals: state.settings.reverse_delete,
             now: clock::now(),
             salt: random::bytes(),
+            recovery,
             namespaces: observed_namespaces,
             quotas,
             wanted,

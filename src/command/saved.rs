@@ -140,6 +140,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
         environment: session.environment.clone(),
         allow_prune: asked.allow_prune,
         really_new: asked.really_new,
+        retry: session.retry,
         verify: session.verify,
         stop: session.stop.clone(),
     };

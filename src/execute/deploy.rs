@@ -7,7 +7,7 @@
 use super::event::{Event, Outcome, Phase};
 use super::rollback::rollback;
 use super::waves::{self, Of};
-use super::{Context, StepError, hooks, records, testing, wait};
+use super::{Context, StepError, hooks, journal, records, testing, wait};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Release, Status};
 use crate::host::secrets;
@@ -24,6 +24,10 @@ pub(super) async fn deploy(
     let revision = deploy.record.version;
     context.learn(key, &deploy.record);
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
+    if let Some(left) = &deploy.interrupted {
+        let marked = journal::mark_interrupted(context, left).await;
+        marked.inspect_err(|error| context.note_overtaken(error))?;
+    }
     let written =
         records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await;
     let mut record = written.inspect_err(|error| context.note_overtaken(error))?;

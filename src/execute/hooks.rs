@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::event::{Event, Phase};
 use super::send::{self, Sending};
-use super::{Context, StepError, logs, objects, records, wait};
+use super::{Context, StepError, journal, logs, objects, records, wait};
 use crate::cluster::{ApplyOptions, Propagation, Resource};
 use crate::history::{self, HookRun, Release};
 use crate::manifest::Document;
@@ -74,6 +74,8 @@ pub(super) async fn run_for(
         });
         let ready = prepare(context, release_key, index, hook).await?;
         hook.last_run = HookRun::new(history::Phase::Running, Some(records::now()), None);
+        journal::progress(context, release).await?;
+        let hook = &mut release.hooks[index];
         let result = run_one(context, release_key, hook, &ready, handed, timeout).await;
         let is_asked = hook.output_log_policies.iter().any(|policy| policy == SUCCEEDED);
         if result.is_ok() && (context.hook_logs || is_asked) {
@@ -85,6 +87,7 @@ pub(super) async fn run_for(
         let phase = if result.is_ok() { history::Phase::Succeeded } else { history::Phase::Failed };
         hook.last_run = HookRun::new(phase, hook.last_run.started_at.clone(), Some(records::now()));
         done.push(ready);
+        journal::progress(context, release).await?;
         if let Err(error) = result {
             clean_up_after_failure(context, release, &done, timeout).await?;
             return Err(StepError::NotReady {

@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod guarded;
 mod hooks;
+mod journal;
 mod lease;
 mod logs;
 mod look;
@@ -16,6 +17,7 @@ mod objects;
 mod records;
 mod replace;
 mod rollback;
+mod seal;
 mod secrets;
 mod send;
 mod spaces;
@@ -45,7 +47,7 @@ pub use spaces::make_namespaces;
 pub use testing::{Testable, Tested, run_tests};
 
 use crate::cluster::{Discovery, Pace, Resource, Watches, Writer};
-use crate::history;
+use crate::history::{self, Operation};
 use crate::host::signals::Stop;
 use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::plan::{Action, ObjectAction, Plan, ReleasePlan, Schedule, Work};
@@ -94,6 +96,9 @@ struct Context<'a> {
     /// The way to write: behind the lock of the release, once it is held.
     writer: Writer,
     shared: Arc<Shared<'a>>,
+    /// What the records that it writes say about it; nothing where nothing is locked.
+    operation: Option<Operation>,
+    current: journal::Current,
 }
 
 impl<'a> Context<'a> {
@@ -109,7 +114,12 @@ impl<'a> Context<'a> {
             stop: run.stop,
             events: run.events,
         };
-        Context { writer: run.writer.clone(), shared: Arc::new(shared) }
+        Context {
+            writer: run.writer.clone(),
+            shared: Arc::new(shared),
+            operation: None,
+            current: journal::Current::default(),
+        }
     }
 }
 
@@ -323,9 +333,11 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
     if let Err(outcome) = unchanged_needs(context, plan, release).await {
         return (release.key.clone(), outcome);
     }
-    let result = guarded::locked(context, &release.key, async |own| match &release.work {
+    let left = guarded::left_by(&release.work);
+    let result = guarded::locked(context, &release.key, left, async |own| match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
         Work::Deploy(deploy) => deploy::deploy(own, &release.key, &release.ready, deploy).await,
+        Work::Seal(work) => seal::seal(own, &release.key, &release.ready, work).await,
         Work::Uninstall(uninstall) => uninstall::uninstall(own, uninstall).await,
         Work::Disown(disown) => uninstall::disown(own, disown).await,
     })

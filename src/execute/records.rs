@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Context, StepError};
+use super::{Context, StepError, journal};
 use crate::cluster::{Answer, ApiError, Propagation, Resource};
 use crate::history::{self, Record, Storage, Time};
 use crate::host::clock;
@@ -33,6 +33,10 @@ pub(super) async fn create(
     annotations: &std::collections::BTreeMap<String, String>,
 ) -> Result<Record, StepError> {
     let mut object = history::new_object(Storage::Secret, release, labels, clock::now())?;
+    let mut annotations = annotations.clone();
+    annotations.extend(
+        context.operation.as_ref().map(|own| (history::OPERATION_ANNOTATION.to_owned(), own.to_text())),
+    );
     if !annotations.is_empty() {
         object["metadata"]["annotations"] = serde_json::json!(annotations);
     }
@@ -45,14 +49,42 @@ pub(super) async fn create(
         }
         StepError::object(format!("record of revision {}", release.version), error)
     })?;
-    decoded(&answer.body)
+    let record = decoded(&answer.body)?;
+    journal::begin(context, &record).await;
+    Ok(record)
 }
 
-/// Replaces a record and returns it as stored.
+/// Replaces a record and returns it as stored. That of the operation under way is replaced in the version that the
+/// operation stored last.
 ///
 /// # Errors
 /// Stale when it changed since it was read.
 pub(super) async fn update(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
+    let mut current = context.current.lock().await;
+    let is_own = current.as_ref().is_some_and(|own| own.uid == record.uid);
+    let stored = replace(context, &journal::over(current.as_ref(), record)).await?;
+    if is_own {
+        *current = Some(stored.clone());
+    }
+    Ok(stored)
+}
+
+/// Replaces the first record of an operation that has no revision of its own, and marks it as its own.
+///
+/// # Errors
+/// Stale when it changed since it was read.
+pub(super) async fn take(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
+    let mut record = record.clone();
+    if let Some(own) = &context.operation {
+        record.annotations.insert(history::OPERATION_ANNOTATION.to_owned(), own.to_text());
+    }
+    let stored = replace(context, &record).await?;
+    journal::begin(context, &stored).await;
+    Ok(stored)
+}
+
+/// Replaces exactly this version of a record.
+pub(super) async fn replace(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
     let object = history::updated_object(record, clock::now())?;
     let resource = resource_of(record);
     let replaced = write(context, &resource, &object, Write::Replace).await;
@@ -92,7 +124,10 @@ async fn write(
             return Err(error);
         };
         let same = |stored: &Json| {
-            stored["data"] == object["data"] && stored["metadata"]["labels"] == object["metadata"]["labels"]
+            stored["data"] == object["data"]
+                && ["labels", "annotations"]
+                    .iter()
+                    .all(|key| stored["metadata"][key] == object["metadata"][key])
         };
         if let Some(stored) = stored.filter(same) {
             return Ok(Answer { status: 200, body: stored, warnings: Vec::new() });

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::objects::{self, Interruptible};
-use super::{Context, StepError};
+use super::{Context, StepError, journal};
 use crate::cluster::{ListOptions, Propagation, Resource};
 use crate::health::{Evidence, Health, health};
 use crate::model::{GroupVersionKind, ObjectKey, ReleaseKey};
@@ -40,6 +40,7 @@ pub(super) async fn replace(
         grow(context, step).await?;
     }
     let pods = if planned.replace_pods { pods_of(context, step).await? } else { Vec::new() };
+    journal::note(context, format!("re-create {}, which it deletes first", step.key)).await?;
     let (uid, propagation) = (&planned.uid, objects::propagation(planned.dependents));
     objects::remove(context, resource, &step.key, uid, propagation).await?;
     objects::wait_gone(context, resource, &step.key, uid, timeout, Interruptible::No).await?;

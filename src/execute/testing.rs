@@ -46,7 +46,7 @@ async fn test_one(context: &Context<'_>, release: Testable) -> Tested {
     let Testable { mut record, timeout } = release;
     let key = record.key();
     let work = async |own: &Context<'_>| test(own, &key, &mut record, timeout).await;
-    let result = guarded::locked(context, &key, work).await;
+    let result = guarded::locked(context, &key, None, work).await;
     let hooks = record.release.hooks.iter().filter(|hook| hook.events.iter().any(|event| event == TEST));
     let tests = hooks.map(|hook| (hook.name.clone(), word(&hook.last_run.phase).to_owned())).collect();
     Tested { key, tests, failure: result.err().map(|error| error.text()) }

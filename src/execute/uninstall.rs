@@ -33,7 +33,7 @@ pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result
         key: key.clone(),
         phase: Phase::Recording { revision: latest.release.version },
     });
-    let written = records::update(context, &latest).await;
+    let written = records::take(context, &latest).await;
     let mut latest = written.inspect_err(|error| context.note_overtaken(error))?;
     if work.run_hooks {
         hooks::run(context, key, &mut latest.release, "pre-delete", work.timeout).await?;

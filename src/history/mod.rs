@@ -9,6 +9,7 @@
 
 mod json;
 mod labels;
+mod operation;
 mod payload;
 mod record;
 mod release;
@@ -20,6 +21,7 @@ pub use json::FieldError;
 pub use labels::{
     CONTEXT_LABEL, ON_REMOVE_LABEL, SEQUENCING_LABEL, context_of, labels_for, user_labels, without_owner,
 };
+pub use operation::{INTERRUPTED_ANNOTATION, LOCK_KIND_LABEL, OPERATION_ANNOTATION, Operation};
 pub use payload::{PayloadError, RECORD_LIMIT};
 pub use record::{
     DecodeError, EncodeError, Record, Storage, Undecodable, decode, new_object, object_name,

@@ -67,6 +67,10 @@ pub struct Record {
     pub annotations: BTreeMap<String, String>,
     /// When the server made the object, by its own clock; empty where it is not known.
     pub created: String,
+    /// When the server stored it last, by the server's own clock; nothing where it does not say.
+    pub written_at: Option<Timestamp>,
+    /// The field manager that wrote it last; empty where the server does not say.
+    pub manager: String,
     /// The object's version, for writing only over what was read.
     pub resource_version: String,
     /// The object's identity.
@@ -196,6 +200,7 @@ fn decode_object(
     } else {
         None
     };
+    let (written_at, manager) = last_write(metadata);
     Ok(Record {
         release,
         storage,
@@ -204,10 +209,22 @@ fn decode_object(
         labels,
         annotations: string_map(&metadata["annotations"]),
         created: text("creationTimestamp"),
+        written_at,
+        manager,
         resource_version: text("resourceVersion"),
         uid: text("uid"),
         frozen,
     })
+}
+
+/// Returns when an object was stored last, and by whom, as the server notes it in `managedFields`.
+fn last_write(metadata: &Json) -> (Option<Timestamp>, String) {
+    let time = |value: &Json| value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let entries = metadata["managedFields"].as_array().into_iter().flatten();
+    let newest = entries.filter_map(|entry| Some((time(&entry["time"])?, entry))).max_by_key(|(at, _)| *at);
+    let manager = newest.map(|(_, entry)| entry["manager"].as_str().unwrap_or_default().to_owned());
+    let at = newest.map(|(at, _)| at).into_iter().chain(time(&metadata["creationTimestamp"])).max();
+    (at, manager.unwrap_or_default())
 }
 
 fn string_map(json: &Json) -> BTreeMap<String, String> {

@@ -160,6 +160,18 @@ impl Chart {
         self.metadata.as_ref().and_then(|map| map.get(key)?.as_str()).unwrap_or_default()
     }
 
+    /// Tells whether two charts are the same but for the times of their files.
+    pub fn has_same_content(&self, other: &Chart) -> bool {
+        let same = |a: &[File], b: &[File]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && a.data == b.data)
+        };
+        self.metadata_text("name") == other.metadata_text("name")
+            && self.metadata_text("version") == other.metadata_text("version")
+            && same(&self.templates, &other.templates)
+            && same(&self.files, &other.files)
+            && self.schema == other.schema
+    }
+
     /// Returns the chart's name; empty in records that lost it.
     pub fn name(&self) -> &str {
         self.metadata_text("name")

@@ -53,10 +53,22 @@ impl History {
     /// Returns the revision whose manifest an upgrade starts from: the latest if it is deployed, else the
     /// newest deployed one, else the latest if it is failed or superseded. Without one Helm refuses with
     /// `has no deployed releases`.
+    ///
+    /// Helm marks the old revision superseded before it marks the new one deployed. If it was killed in between, the one
+    /// before the pending one is what an upgrade starts from, unless its text says that it failed: a failed rollback marks
+    /// failed revisions superseded.
     pub fn baseline(&self) -> Option<&Record> {
         self.deployed().or_else(|| {
-            self.latest()
-                .filter(|latest| matches!(latest.release.info.status, Status::Failed | Status::Superseded))
+            let latest = self.latest()?;
+            if matches!(latest.release.info.status, Status::PendingUpgrade | Status::PendingRollback) {
+                let older = self.records.iter().rev().skip(1);
+                let mut kept = older.take_while(|record| record.release.info.status != Status::Uninstalled);
+                return kept.find(|record| {
+                    let info = &record.release.info;
+                    info.status == Status::Superseded && !info.description.contains(" failed: ")
+                });
+            }
+            matches!(latest.release.info.status, Status::Failed | Status::Superseded).then_some(latest)
         })
     }
 

@@ -3,6 +3,7 @@
 //! What could not be read is never taken for absent: every function here fails, or says so in its result.
 
 mod ask;
+mod locks;
 mod losses;
 mod namespaces;
 mod objects;
@@ -11,6 +12,7 @@ mod records;
 mod remedies;
 mod settle;
 
+pub use locks::lock;
 pub use namespaces::{NamespaceMarks, limit_range_spec, namespaces};
 pub use objects::{Recorded, Target, Unread, objects, remnants};
 pub use quotas::quotas;

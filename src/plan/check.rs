@@ -32,6 +32,14 @@ pub fn check(plan: &Plan) -> Vec<String> {
             Work::Nothing => {}
             Work::Deploy(deploy) => check_deploy(release, deploy, &mut found),
             Work::Uninstall(uninstall) => check_uninstall(release, uninstall, &mut found),
+            Work::Seal(seal) => {
+                if seal.record.key() != release.key || !seal.record.release.info.status.is_pending() {
+                    found.push("the record that is sealed is not one that was interrupted".to_owned());
+                }
+                if release.objects.iter().any(|object| object.is_applied()) {
+                    found.push("it is sealed, although objects would change".to_owned());
+                }
+            }
             Work::Disown(disown) => {
                 if disown.key != release.key || disown.latest.key() != release.key {
                     found.push("the record of another release loses its owner".to_owned());
@@ -110,7 +118,7 @@ fn each_object_has_one_release(plan: &Plan, findings: &mut Vec<String>) {
     }
     for release in &plan.releases {
         let removed: Vec<&ObjectKey> = match &release.work {
-            Work::Nothing | Work::Disown(_) => Vec::new(),
+            Work::Nothing | Work::Seal(_) | Work::Disown(_) => Vec::new(),
             Work::Deploy(deploy) => {
                 deploy.prunes.iter().chain(&deploy.handed).map(|step| &step.key).collect()
             }
@@ -222,12 +230,12 @@ fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
 fn work_fits_the_action(release: &ReleasePlan, findings: &mut Vec<String>) {
     let fits = match (&release.action, &release.work) {
         (Action::None | Action::Blocked, Work::Nothing) | (Action::Uninstall, Work::Uninstall(_)) => true,
-        (Action::Orphan, Work::Disown(_)) => true,
+        (Action::Orphan, Work::Disown(_)) | (Action::Recover, Work::Seal(_)) => true,
         (
             Action::Install | Action::Upgrade | Action::Reinstall(_) | Action::Recover | Action::Adopt,
             Work::Deploy(_),
         ) => true,
-        (_, Work::Nothing | Work::Deploy(_) | Work::Uninstall(_) | Work::Disown(_)) => false,
+        (_, Work::Nothing | Work::Deploy(_) | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_)) => false,
     };
     if !fits {
         findings.push(format!("its work is not that of the action {}", release.action));
@@ -243,6 +251,17 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
     }
     if !deploy.record.info.status.is_pending() {
         findings.push("its record does not start as pending".to_owned());
+    }
+    if let Some(record) = &deploy.interrupted {
+        let status = &record.release.info.status;
+        if record.key() != release.key || Some(record.release.version) != release.revision {
+            findings.push("the record that is marked failed is not the newest of the release".to_owned());
+        }
+        if !status.is_pending() && *status != crate::history::Status::Uninstalling {
+            findings.push("a record is marked failed that was not interrupted".to_owned());
+        }
+    } else if release.action == Action::Recover {
+        findings.push("it recovers from nothing".to_owned());
     }
     let mut applied: BTreeSet<&ObjectKey> = BTreeSet::new();
     let mut permits = 0;

@@ -21,6 +21,7 @@ use super::ownership::FieldRules;
 use super::quota;
 use super::reason::Reason;
 use super::records;
+use super::recovery::{self, Recovery};
 use super::rollback;
 use super::schedule::schedule;
 use super::sequence::{self, sequence};
@@ -85,9 +86,12 @@ fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
         Err(reason) => return draft.blocked(vec![reason.clone()]),
     };
     let draft = draft.with_history(history);
-    if let Some(reason) = unreadable_newest(history).or_else(|| operation_under_way(history)) {
-        return draft.blocked(vec![reason]);
-    }
+    let content = wanted.content.as_ref().and_then(|content| content.as_ref().ok());
+    let content = content.filter(|_| input.operation == Operation::Reconcile);
+    let recovery = match recovery::begin(input, &wanted.release.key, history, &wanted.remnants, content) {
+        Ok(recovery) => recovery,
+        Err(reason) => return draft.blocked(vec![reason]),
+    };
     let current = history.latest().filter(|record| record.release.info.status != Status::Uninstalled);
     let adopted = match ownership(input, wanted, history) {
         Ok(adopted) => adopted,
@@ -102,9 +106,11 @@ fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
     };
     let plan = match (removal, current) {
         (Some(_), None) => draft.nothing(Reason::Disabled),
-        (Some(reason), Some(_)) => draft.uninstall(history, &wanted.remnants, reason),
+        (Some(reason), Some(_)) => {
+            recovery::resumed(draft.uninstall(history, &wanted.remnants, reason), recovery)
+        }
         (None, _) => match &wanted.content {
-            Some(Ok(content)) => draft.deploy(history, content, adopted),
+            Some(Ok(content)) => draft.deploy(history, content, adopted, recovery),
             Some(Err(reason)) => draft.blocked(vec![reason.clone()]),
             None => draft.nothing(Reason::Disabled),
         },
@@ -189,7 +195,13 @@ impl<'a> Draft<'a> {
     }
 
     /// A new revision, or the reasons why there is none.
-    fn deploy(self, history: &History, content: &Content, adopted: bool) -> ReleasePlan {
+    fn deploy(
+        self,
+        history: &History,
+        content: &Content,
+        adopted: bool,
+        recovery: Option<Recovery<'_>>,
+    ) -> ReleasePlan {
         let input = self.input;
         let Some(wanted) = self.wanted else { return self.nothing(Reason::Disabled) };
         let adoption = adoption(&input.context, &wanted.release, history);
@@ -303,11 +315,17 @@ impl<'a> Draft<'a> {
         let refusals: Vec<Reason> = refusals.into_iter().chain(corrections.refusals.clone()).collect();
         let refusals = if refusals.is_empty() { shared::doubled(&applies) } else { refusals };
         if !refusals.is_empty() {
-            let mut plan = self.blocked(refusals);
+            let mut plan = self.blocked(recovery::with(recovery, refusals, content, &plans));
             plan.objects = plans;
             plan.warnings = warnings;
             return plan;
         }
+        let settle = |recovery: Recovery<'_>| recovery.settle(content, &plans, !wanted.release.no_hooks);
+        let settled = match recovery.map(settle).transpose() {
+            Ok(settled) => settled,
+            Err(reason) => return self.blocked(vec![reason]),
+        };
+        reasons.splice(0..0, settled.iter().map(|settled| settled.reason.clone()));
         if reasons.is_empty() {
             let mut plan = self.nothing(Reason::Unchanged { objects: plans.len() });
             plan.objects = plans;
@@ -318,6 +336,8 @@ impl<'a> Draft<'a> {
             Action::Reinstall(permits)
         } else if adopted {
             Action::Adopt
+        } else if settled.is_some() {
+            Action::Recover
         } else if kind == DeployKind::Install {
             Action::Install
         } else {
@@ -329,6 +349,7 @@ impl<'a> Draft<'a> {
             labels: records::labels(input, &wanted.release, previous),
             annotations: corrections.annotations(),
             retired: moves::retired(wanted),
+            interrupted: settled.as_ref().map(|settled| settled.record.clone()),
             superseded: records::superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
@@ -345,6 +366,12 @@ impl<'a> Draft<'a> {
             rollback: None,
         };
         work.rollback = rollback::plan(input, wanted, history, content, &work);
+        if settled.is_some_and(|settled| settled.seals) && action == Action::Recover {
+            let mut plan = self.finish(action, reasons);
+            plan.work = recovery::seal(work, plans.iter().map(|plan| &plan.key));
+            plan.objects = plans;
+            return plan;
+        }
         let mut plan = self.finish(action, reasons);
         plan.objects = plans;
         plan.warnings = warnings;

@@ -12,6 +12,7 @@ use super::loss::Lost;
 use super::ownership::Settled;
 use super::quota::Quota;
 use super::reason::Reason;
+use super::recover::Settings;
 use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
 use crate::history::{self, History};
@@ -50,6 +51,8 @@ pub struct PlanInput {
     pub now: Timestamp,
     /// Makes the markers of secret values of this run unlike those of any other.
     pub salt: [u8; 16],
+    /// What interrupted operations are judged by.
+    pub recovery: RecoveryInput,
     /// The namespaces of the wanted releases and of the file.
     pub namespaces: Vec<ObservedNamespace>,
     /// The releases of the file.
@@ -60,6 +63,26 @@ pub struct PlanInput {
     pub quotas: Vec<Quota>,
     /// What was noticed while observing.
     pub notes: Vec<String>,
+}
+
+/// What interrupted operations are judged by.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryInput {
+    /// What the file says about them.
+    pub settings: Settings,
+    /// The time of the server's last answer, by its own clock.
+    pub server_now: Option<Timestamp>,
+    /// The locks of releases with an operation that did not come to its end.
+    pub locks: BTreeMap<ReleaseKey, SeenLock>,
+}
+
+/// A lock that was looked at, once.
+#[derive(Clone, Debug, Default)]
+pub struct SeenLock {
+    /// Who holds it, as it says itself; nothing if it is free.
+    pub holder: Option<String>,
+    /// Why it cannot be read.
+    pub unreadable: Option<String>,
 }
 
 /// A namespace.

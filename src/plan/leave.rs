@@ -2,9 +2,10 @@
 //!
 //! The entry is gone when it is needed, so what should happen was stored with the release: `onRemove`.
 
-use super::decide::{Draft, operation_under_way, unreadable_newest, withhold_if_protected};
+use super::decide::{Draft, withhold_if_protected};
 use super::input::{Operation, PlanInput, Stray};
 use super::reason::Reason;
+use super::recovery;
 use super::steps::{ApplyMode, Disown, Work};
 use super::{Action, ReleasePlan};
 use crate::dsf::state::OnRemove;
@@ -19,9 +20,10 @@ pub(super) fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
     if let Some(message) = &input.removal_withheld {
         return draft.nothing(Reason::RemovalWithheld { message: message.clone() });
     }
-    if let Some(reason) = unreadable_newest(&stray.history).or_else(|| operation_under_way(&stray.history)) {
-        return draft.blocked(vec![reason]);
-    }
+    let recovery = match recovery::begin(input, &stray.key, &stray.history, &stray.remnants, None) {
+        Ok(recovery) => recovery,
+        Err(reason) => return draft.blocked(vec![reason]),
+    };
     let gone = stray.history.latest().is_none_or(|latest| latest.release.info.status == Status::Uninstalled);
     if gone {
         let revision = draft.revision.unwrap_or_default();
@@ -51,7 +53,7 @@ pub(super) fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
         Operation::Reconcile => Reason::LeftFile { context: input.context.clone() },
         Operation::Destroy => Reason::DestroyAsked,
     };
-    let plan = draft.uninstall(&stray.history, &stray.remnants, reason);
+    let plan = recovery::resumed(draft.uninstall(&stray.history, &stray.remnants, reason), recovery);
     withhold_if_protected(plan, stray.protected_by.as_deref(), true)
 }
 
@@ -83,7 +85,7 @@ pub(super) fn block_containers(input: &PlanInput, releases: &mut [ReleasePlan]) 
                 replaced.map(|step| &step.key).chain(deploy.prunes.iter().map(|step| &step.key)).collect()
             }
             Work::Uninstall(uninstall) => uninstall.deletes.iter().map(|step| &step.key).collect(),
-            Work::Nothing | Work::Disown(_) => Vec::new(),
+            Work::Nothing | Work::Seal(_) | Work::Disown(_) => Vec::new(),
         };
         let contains = |key: &&ObjectKey| {
             let kind = (key.gvk.group.as_str(), key.gvk.kind.as_str());

@@ -33,6 +33,7 @@ mod quota;
 mod reason;
 mod records;
 pub mod recover;
+mod recovery;
 mod refused;
 mod rollback;
 mod schedule;
@@ -54,7 +55,8 @@ pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standi
 pub use guard::Permit;
 pub use input::{
     Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject, Operation,
-    Place, PlanInput, Probe, Remnant, ServerAnswer, SetClaim, SpaceKind, Stray, Wanted,
+    Place, PlanInput, Probe, RecoveryInput, Remnant, SeenLock, ServerAnswer, SetClaim, SpaceKind, Stray,
+    Wanted,
 };
 pub use live::Live;
 pub use loss::Lost;
@@ -66,7 +68,7 @@ pub use schedule::{Schedule, Turn};
 pub use sequence::Edges;
 pub use spaces::{LabelsRemoved, NamespacePlan, SPACE_MARK, SpaceChange, SpaceObjectPlan, space_object};
 pub use steps::{
-    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback,
+    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback, Seal,
     Uninstall, Work,
 };
 
@@ -341,7 +343,7 @@ impl ReleasePlan {
     pub fn rollback_to(&self) -> Option<u64> {
         match &self.work {
             Work::Deploy(deploy) => deploy.rollback.as_ref().map(|rollback| rollback.to),
-            Work::Nothing | Work::Uninstall(_) | Work::Disown(_) => None,
+            Work::Nothing | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_) => None,
         }
     }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::loss::Lost;
+use super::recover;
+use super::recover::Interrupted;
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// Data, or other objects, that would go with an object, and the keys that are missing for it.
@@ -154,6 +156,8 @@ pub enum Reason {
     NoOrder { message: String },
     /// The chart cannot be loaded or rendered.
     NotRendered { message: String },
+    /// An operation did not come to its end.
+    Interrupted(Box<Interrupted>),
     /// Another operation is under way, or was killed.
     Pending { revision: u64, status: String, since: String },
     /// The newest record cannot be decoded.
@@ -292,6 +296,7 @@ impl Reason {
             Reason::Unreadable { .. } => "unreadable",
             Reason::NoOrder { .. } => "no-order",
             Reason::NotRendered { .. } => "not-rendered",
+            Reason::Interrupted(found) => recover::entry(found.row).code,
             Reason::Pending { .. } => "pending",
             Reason::RecordUnreadable { .. } => "record-unreadable",
             Reason::OtherContext { .. } => "other-context",
@@ -386,6 +391,7 @@ impl Reason {
             | Reason::Unreadable { .. }
             | Reason::NoOrder { .. }
             | Reason::NotRendered { .. }
+            | Reason::Interrupted(_)
             | Reason::Pending { .. }
             | Reason::RecordUnreadable { .. }
             | Reason::OtherContext { .. }
@@ -452,13 +458,7 @@ impl Reason {
             Reason::NobodysRelease { app, .. } => {
                 Some(format!("to take it over, write `adopt = \"unowned\"` in [apps.{app}]"))
             }
-            Reason::Pending { status, .. } => Some(match status.as_str() {
-                "uninstalling" => "wait until it ends; if its process is gone, `helm uninstall` finishes it".to_owned(),
-                "pending-install" => {
-                    "wait until it ends; if its process is gone, `helm uninstall` removes what it left".to_owned()
-                }
-                _ => "wait until it ends; if its process is gone, `helm rollback` to the last good revision".to_owned(),
-            }),
+            Reason::Interrupted(found) => found.remedy(),
             Reason::RecordUnreadable { record, .. } => {
                 Some(format!("look at the Secret {record}; once it is repaired or removed, plan again"))
             }

@@ -23,6 +23,8 @@ pub enum Work {
     Nothing,
     /// A new revision.
     Deploy(Box<Deploy>),
+    /// The newest record is all that is missing.
+    Seal(Box<Seal>),
     /// Removal.
     Uninstall(Box<Uninstall>),
     /// The marks of the owner go.
@@ -49,6 +51,8 @@ pub struct Deploy {
     pub labels: BTreeMap<String, String>,
     /// The annotations of the record.
     pub annotations: BTreeMap<String, String>,
+    /// The record of an operation that was interrupted: it is marked failed first, if it is still as it was.
+    pub interrupted: Option<Record>,
     /// Records that say deployed or uninstalled now and become superseded at the end.
     pub superseded: Vec<Record>,
     /// Records beyond the history limit, removed at the end.
@@ -77,6 +81,19 @@ pub struct Deploy {
     pub timeout: Duration,
     /// What is done if it fails.
     pub rollback: Option<Rollback>,
+}
+
+/// The end of an operation that was interrupted before its last write.
+#[derive(Debug)]
+pub struct Seal {
+    /// The record, as it is now: it says pending.
+    pub record: Record,
+    /// Records that say deployed now and become superseded.
+    pub superseded: Vec<Record>,
+    /// Objects that have to be ready first.
+    pub ready: Vec<ObjectKey>,
+    /// The longest time for that.
+    pub timeout: Duration,
 }
 
 /// The way back to the last good revision. It replaces nothing and deletes nothing.

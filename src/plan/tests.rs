@@ -14,6 +14,7 @@ use crate::history::{self, History, Info, Status, Storage};
 use crate::model::GroupVersionKind;
 use crate::value::{Map, Value};
 
+mod interrupted;
 mod leaving;
 
 struct EveryFile;
@@ -195,6 +196,7 @@ fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanI
         reverse_removals: true,
         now: Timestamp::UNIX_EPOCH,
         salt: [0; 16],
+        recovery: RecoveryInput::default(),
         namespaces: Vec::new(),
         quotas: Vec::new(),
         wanted,

@@ -384,7 +384,7 @@ fn saved_release(plan: &ReleasePlan, salt: &[u8]) -> SavedRelease {
                 rendered.map_or_else(|_| unknown(), |rendered| slow_digest(&(rendered + &bodies), salt));
             (Some(chart), Some(rendered))
         }
-        Work::Nothing | Work::Uninstall(_) | Work::Disown(_) => (None, None),
+        Work::Nothing | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_) => (None, None),
     };
     SavedRelease {
         namespace: plan.key.namespace.clone(),

@@ -38,6 +38,7 @@ mod proof;
 mod quotas;
 mod readiness;
 mod records;
+mod recovery;
 mod releases;
 mod render;
 mod requests;

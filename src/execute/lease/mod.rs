@@ -16,6 +16,7 @@ pub use error::LockError;
 pub use held::Held;
 
 use crate::cluster::{ApiError, Deadline, Resource, Writer};
+use crate::history::Operation;
 use crate::host::clock::{self, Clock};
 use crate::host::signals::Stop;
 use crate::lock::{self, Info, Kind, Moment, Name, Sight, Standing, Times, Version, Watch};
@@ -94,6 +95,11 @@ impl Locks {
     /// Returns the times.
     pub fn times(&self) -> &Times {
         &self.times
+    }
+
+    /// Returns what the records of an operation say that runs under a lock of this run.
+    pub(super) fn operation(&self, fence: (&str, u64)) -> Operation {
+        Operation::new(&self.info.id, &self.info.line(), fence, self.times.lease_seconds())
     }
 
     /// Takes a lock. While somebody else holds it, it is watched, and so are the locks of `others`, so that taking

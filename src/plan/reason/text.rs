@@ -143,6 +143,7 @@ impl fmt::Display for Reason {
             }
             Reason::NoOrder { message } => f.write_str(message),
             Reason::NotRendered { message } => f.write_str(message.trim_end()),
+            Reason::Interrupted(found) => found.fmt(f),
             Reason::Pending { revision, status, since } => {
                 write!(
                     f,

@@ -8,8 +8,10 @@
 //! what both Helms were seen to leave when they were killed at each of their writes.
 
 mod table;
+mod told;
 
 pub use table::{Entry, Row, TABLE, entry};
+pub use told::Interrupted;
 
 use std::time::Duration;
 
@@ -105,6 +107,17 @@ pub struct Settings {
     pub on_interrupted: OnInterrupted,
     /// Whether the number of attempts does not matter.
     pub retry: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            recover: Recover::Auto,
+            foreign_pending_after: Patience::Forever,
+            on_interrupted: OnInterrupted::RollForward,
+            retry: false,
+        }
+    }
 }
 
 /// Everything that a decision rests on.

@@ -83,6 +83,9 @@ pub(crate) struct Rule {
     method: &'static str,
     part: String,
     unless: Option<&'static str>,
+    /// Only writes, without the renewals of locks, which come when they come.
+    writes: bool,
+    skip: usize,
     times: usize,
     fault: Fault,
 }
@@ -91,12 +94,17 @@ impl Rule {
     /// Requests with this method (empty for any) whose path and query contain `part`.
     pub(crate) fn on(method: &'static str, part: &str) -> Self {
         let fault = Fault::answer(500, "no fault is given");
-        Self { method, part: part.to_owned(), unless: None, times: usize::MAX, fault }
+        Self { method, part: part.to_owned(), unless: None, writes: false, skip: 0, times: usize::MAX, fault }
     }
 
     /// Not those whose path and query contain `part`.
     pub(crate) fn unless(self, part: &'static str) -> Self {
         Self { unless: Some(part), ..self }
+    }
+
+    /// The write with this number, counted from 0: not what only asks, and not the renewals of locks.
+    pub(crate) fn write(number: usize) -> Self {
+        Self { writes: true, skip: number, times: 1, ..Self::on("", "") }
     }
 
     /// Only `count` of them.
@@ -114,7 +122,12 @@ impl Rule {
         let fits = (self.method.is_empty() || self.method == method)
             && uri.contains(&self.part)
             && self.unless.is_none_or(|unless| !uri.contains(unless));
-        if !fits || self.times == 0 {
+        let seen = Seen { method: method.to_owned(), uri: uri.to_owned(), fault: false };
+        if !fits || self.times == 0 || (self.writes && (!seen.is_write() || seen.is_renewal())) {
+            return false;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
             return false;
         }
         self.times -= usize::from(self.times != usize::MAX);
@@ -133,6 +146,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Tells whether the request renews a lock.
+    pub(crate) fn is_renewal(&self) -> bool {
+        self.method == "PUT" && self.uri.contains("/leases/")
+    }
+
     /// Tells whether the request would have changed something.
     pub(crate) fn is_write(&self) -> bool {
         self.method != "GET" && !self.uri.contains("dryRun=All") && !self.uri.contains("/selfsubject")

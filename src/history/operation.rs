@@ -1,0 +1,78 @@
+//! What a record carries about the operation of statectl that wrote it, and about one that was interrupted.
+//!
+//! Kept in annotations: Helm drops them whenever it writes a record, so one that still has them was written last by
+//! statectl. A record that lost them is treated as one of Helm's, which is the careful side.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::Record;
+
+/// The annotation of the operation.
+pub const OPERATION_ANNOTATION: &str = "statectl.io/operation";
+/// The annotation of a record whose operation was interrupted; its value is the state that it was left in.
+pub const INTERRUPTED_ANNOTATION: &str = "statectl.io/interrupted";
+/// The label of records that were written under locks that are no Leases.
+pub const LOCK_KIND_LABEL: &str = "statectl.io/lock-kind";
+/// The version of the format.
+const FORMAT: &str = "statectl.operation/v1";
+
+/// An operation of statectl.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Operation {
+    format: String,
+    /// The random name of the process.
+    pub id: String,
+    /// The uid of the lock under which it was begun; empty without a lock.
+    pub lock: String,
+    /// How often that lock had changed hands.
+    pub epoch: u64,
+    /// The silence after which its holder counts as dead, in seconds.
+    pub seconds: u32,
+    /// Who it was, for people.
+    pub who: String,
+    /// What it was about to do that leaves nothing in the cluster if it is interrupted, such as to re-create an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+}
+
+impl Operation {
+    /// Returns an operation that begins.
+    pub fn new(id: &str, who: &str, (lock, epoch): (&str, u64), seconds: u32) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            id: id.to_owned(),
+            lock: lock.to_owned(),
+            epoch,
+            seconds,
+            who: who.to_owned(),
+            step: None,
+        }
+    }
+
+    /// Returns the same operation at another step.
+    #[must_use]
+    pub fn at(self, step: Option<String>) -> Self {
+        Self { step, ..self }
+    }
+
+    /// Returns the text of the annotation.
+    pub fn to_text(&self) -> String {
+        // Texts and numbers always have a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Record {
+    /// Returns the operation that wrote the record, if no other tool has written it since. One of a format that is not
+    /// known counts as another tool's.
+    pub fn operation(&self) -> Option<Operation> {
+        let text = self.annotations.get(OPERATION_ANNOTATION)?;
+        serde_json::from_str::<Operation>(text).ok().filter(|operation| operation.format == FORMAT)
+    }
+
+    /// Tells whether the operation was interrupted, and marked so.
+    pub fn was_interrupted(&self) -> bool {
+        self.annotations.contains_key(INTERRUPTED_ANNOTATION)
+    }
+}
