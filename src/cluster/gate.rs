@@ -36,6 +36,9 @@ pub trait Gate: Send + Sync {
     /// Makes sure of it where it is kept, before something is destroyed: clocks may have stood still.
     fn renew(&self) -> BoxFuture<'_, Result<(), Closed>>;
 
-    /// A write ended without a word of what became of it.
-    fn doubt(&self);
+    /// A write of something ended without a word of what became of it.
+    fn doubt(&self, what: &str);
+
+    /// A later write of the same had an answer: whatever became of the earlier one, it is over.
+    fn settle(&self, what: &str);
 }

@@ -104,7 +104,8 @@ impl Writer {
         body: &Value,
         options: ApplyOptions,
     ) -> Result<Answer, ApiError> {
-        self.doubtful(self.deliver(apply_call(resource, namespace, name, body, options), None).await)
+        let sent = self.deliver(apply_call(resource, namespace, name, body, options), None).await;
+        self.doubtful(&resource.path(namespace, Some(name)), sent)
     }
 
     /// Creates an object; an existing one is a 409.
@@ -139,7 +140,7 @@ impl Writer {
         let path =
             format!("{}?fieldManager={}", resource.path(namespace, Some(name)), crate::model::FIELD_MANAGER);
         let sent = self.send(Method::PATCH, path, "application/json-patch+json", patch).await;
-        self.doubtful(sent)
+        self.doubtful(&resource.path(namespace, Some(name)), sent)
     }
 
     /// Deletes the object with this uid; another object of that name is left alone (409), an absent one is
@@ -161,7 +162,7 @@ impl Writer {
         });
         let path = resource.path(namespace, Some(name));
         let sent = self.send(Method::DELETE, path, "application/json", &body).await;
-        match self.doubtful(sent) {
+        match self.doubtful(&resource.path(namespace, Some(name)), sent) {
             Ok(_) => Ok(()),
             Err(error) if error.is_status(404) => Ok(()),
             Err(error) => Err(error),
@@ -201,10 +202,14 @@ impl Writer {
         self.deliver(call(method, path, "application/json", body), Some(deadline)).await
     }
 
-    /// Tells the gate of a write whose outcome is not known and which nobody reads back.
-    fn doubtful<T>(&self, sent: Result<T, ApiError>) -> Result<T, ApiError> {
-        if sent.as_ref().is_err_and(ApiError::leaves_open) {
-            self.gates.iter().for_each(|gate| gate.doubt());
+    /// Tells the gates of a write whose outcome is not known and which nobody reads back, and of one whose outcome is.
+    fn doubtful<T>(&self, what: &str, sent: Result<T, ApiError>) -> Result<T, ApiError> {
+        for gate in &self.gates {
+            match &sent {
+                Ok(_) => gate.settle(what),
+                Err(error) if error.leaves_open() => gate.doubt(what),
+                Err(_) => {}
+            }
         }
         sent
     }

@@ -1,7 +1,7 @@
 //! A lock that is held: renewed until it is given back, and never again once it is lost.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
@@ -19,7 +19,8 @@ struct Shared {
     hold: Mutex<Hold>,
     /// One renewal at a time.
     renewing: tokio::sync::Mutex<()>,
-    doubtful: AtomicBool,
+    /// What may still be written by a request without an answer.
+    doubtful: Mutex<BTreeSet<String>>,
 }
 
 /// A held lock. Dropping it stops the renewals; the lock then ends by silence.
@@ -49,7 +50,7 @@ impl Held {
             transitions: sight.transitions,
             hold: Mutex::new(hold),
             renewing: tokio::sync::Mutex::default(),
-            doubtful: AtomicBool::new(false),
+            doubtful: Mutex::default(),
         });
         let task = tokio::spawn(keep_renewing(Arc::clone(&shared)));
         Self { shared, task, past, waited, uid }
@@ -92,7 +93,7 @@ impl Held {
     /// nothing of this run can happen any more: then it ends by silence.
     pub async fn release(self) {
         self.task.abort();
-        if self.shared.doubtful.load(Ordering::Relaxed) {
+        if !self.shared.doubts().is_empty() {
             return;
         }
         let _one = self.shared.renewing.lock().await;
@@ -143,6 +144,10 @@ async fn keep_renewing(shared: Arc<Shared>) {
 impl Shared {
     fn hold(&self) -> MutexGuard<'_, Hold> {
         self.hold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn doubts(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.doubtful.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Renews; returns whether the server said so. Where it did not say anything, the time goes on.
@@ -219,7 +224,11 @@ impl Gate for Shared {
         })
     }
 
-    fn doubt(&self) {
-        self.doubtful.store(true, Ordering::Relaxed);
+    fn doubt(&self, what: &str) {
+        self.doubts().insert(what.to_owned());
+    }
+
+    fn settle(&self, what: &str) {
+        self.doubts().remove(what);
     }
 }
