@@ -1,10 +1,10 @@
 //! Loads the charts of a run, each once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::sources::{Asked, Found};
+use super::sources::{self, Asked, Found, Sources};
 use crate::chart::{self, Chart};
 use crate::dsf::state::{ChartSource, ChartVersion, Release};
 use crate::failure;
@@ -28,8 +28,32 @@ impl ChartCache {
     }
 
     /// Adds what was fetched.
-    pub(super) fn with(self, fetched: BTreeMap<Asked, Result<Found, String>>) -> Self {
-        Self { fetched, ..self }
+    pub(super) fn add(&mut self, fetched: BTreeMap<Asked, Result<Found, String>>) {
+        self.fetched.extend(fetched);
+    }
+
+    /// Gives charts in folders what they list and do not have. One that cannot be completed is not usable.
+    pub(super) async fn complete(&mut self, sources: &Sources<'_>, paths: impl Iterator<Item = &PathBuf>) {
+        for path in paths {
+            let Ok(chart) = self.load(path) else { continue };
+            let found = sources.dependencies(path, &chart, self.roots.as_deref()).await;
+            let whole = found.map(|found| {
+                let mut whole = Chart::clone(&chart);
+                whole.dependencies.extend(found.into_iter().map(|(chart, _)| Chart::clone(&chart)));
+                Arc::new(whole)
+            });
+            self.loaded.insert(
+                path.clone(),
+                whole.map_err(|why| format!("the chart {} cannot be completed: {why}", path.display())),
+            );
+        }
+    }
+
+    /// Returns the charts in folders, of these, that do not have all that they list.
+    pub(super) fn incomplete<'p>(&mut self, paths: impl Iterator<Item = &'p PathBuf>) -> BTreeSet<PathBuf> {
+        let lacks =
+            |path: &&PathBuf| self.load(path).is_ok_and(|chart| sources::missing(&chart).next().is_some());
+        paths.filter(lacks).cloned().collect()
     }
 
     /// Returns the chart of a release.

@@ -1,12 +1,15 @@
 //! `statectl lock`: writes down which versions the charts of a file have now, with their digests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::load::{self, Files, Look};
 use super::lock_file::{Entry, LockFile};
 use super::sources::Sources;
 use super::{Console, Ending};
+use crate::dsf::state::ChartSource;
 use crate::failure::{Failure, FailureClass};
+use crate::fetch;
 use crate::ui;
 
 /// Runs the verb.
@@ -25,6 +28,14 @@ pub async fn run(
     let sources = Sources::new(environment, &state.repositories, None, &files.fetching)
         .map_err(|why| Failure::new(FailureClass::Failed, "charts cannot be fetched").cause(why))?;
     let found = sources.fetch(state.releases.iter()).await;
+    let local: BTreeSet<&PathBuf> = state
+        .releases
+        .iter()
+        .filter_map(|release| match &release.chart.source {
+            ChartSource::Local(path) => Some(path),
+            _ => None,
+        })
+        .collect();
     let mut entries = Vec::new();
     let mut failure: Option<Failure> = None;
     for (asked, found) in &found {
@@ -40,6 +51,18 @@ pub async fn run(
                 let all = failure
                     .unwrap_or_else(|| Failure::new(FailureClass::Failed, "the lock file is not written"));
                 failure = Some(all.cause(why.clone()));
+            }
+        }
+    }
+    for path in local {
+        // What is wrong with a chart is told by `validate` and `plan`.
+        let Ok(chart) = fetch::dir::load_within(path, read.roots.as_deref()) else { continue };
+        match sources.dependencies(path, &chart, read.roots.as_deref()).await {
+            Ok(found) => entries.extend(found.into_iter().filter_map(|(_, entry)| entry)),
+            Err(why) => {
+                let all = failure
+                    .unwrap_or_else(|| Failure::new(FailureClass::Failed, "the lock file is not written"));
+                failure = Some(all.cause(format!("the chart {} cannot be completed: {why}", path.display())));
             }
         }
     }

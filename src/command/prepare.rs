@@ -15,7 +15,7 @@ use super::moves;
 use super::observer::{Kept, Observer, recorded_objects, remnants};
 use super::recovery;
 use super::select::Selection;
-use super::sources::{Asked, Found, Sources};
+use super::sources::Sources;
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, MaxPrune, Moved, Release};
 use crate::failure::{Failure, FailureClass};
@@ -230,29 +230,39 @@ impl Session {
         })
     }
 
-    /// Fetches the charts of `releases` that are not on this machine.
-    async fn fetch<'r>(
+    /// Returns the charts of `releases`: those that are not on this machine, and dependencies that are missing in
+    /// folders, are fetched.
+    async fn charts<'r>(
         &self,
         loaded: &Loaded,
         releases: impl Iterator<Item = &'r Release> + Clone,
-    ) -> BTreeMap<Asked, Result<Found, String>> {
+    ) -> ChartCache {
+        let mut cache = ChartCache::within(loaded.roots.clone());
         let is_remote = |release: &&Release| !matches!(release.chart.source, ChartSource::Local(_));
-        let remote = releases.filter(is_remote);
-        if remote.clone().next().is_none() {
-            return BTreeMap::new();
+        let remote = releases.clone().filter(is_remote);
+        let local = releases.filter_map(|release| match &release.chart.source {
+            ChartSource::Local(path) => Some(path),
+            _ => None,
+        });
+        let incomplete = cache.incomplete(local);
+        if remote.clone().next().is_none() && incomplete.is_empty() {
+            return cache;
         }
         let lock = LockFile::beside(&self.files.states).map_err(|failure| failure.to_string());
         let sources = lock.and_then(|lock| {
             Sources::new(&self.environment, &loaded.state.repositories, lock, &self.files.fetching)
         });
         match sources {
-            Ok(sources) => sources.fetch(remote).await,
-            Err(why) => remote
-                .map(|release| {
-                    ((release.chart.source.clone(), release.chart.version.clone()), Err(why.clone()))
-                })
-                .collect(),
+            Ok(sources) => {
+                cache.add(sources.fetch(remote).await);
+                cache.complete(&sources, incomplete.iter()).await;
+            }
+            Err(why) => {
+                let asked = |release: &Release| (release.chart.source.clone(), release.chart.version.clone());
+                cache.add(remote.map(|release| (asked(release), Err(why.clone()))).collect());
+            }
         }
+        cache
     }
 
     /// Renders every enabled release, a few at a time.
@@ -265,8 +275,7 @@ impl Session {
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
         let context = &loaded.state.context;
         let enabled = releases.iter().filter(|release| release.enabled);
-        let fetched = self.fetch(loaded, enabled.clone().copied()).await;
-        let mut cache = ChartCache::within(loaded.roots.clone()).with(fetched);
+        let mut cache = self.charts(loaded, enabled.clone().copied()).await;
         let jobs: Vec<content::Job> = enabled
             .map(|release| content::Job {
                 release: (*release).clone(),

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 
 use super::given::error_text;
-use super::lock_file::LockFile;
+use super::lock_file::{Entry, LockFile};
+use crate::chart::metadata::Dependency;
 use crate::chart::{self, Chart};
 use crate::dsf::state::{ChartSource, ChartVersion, Release, Repository};
+use crate::fetch;
 use crate::fetch::docker::DockerConfig;
 use crate::fetch::http::Access;
 use crate::fetch::remote::{Fetcher, Source};
@@ -87,7 +89,79 @@ impl<'a> Sources<'a> {
 
     async fn one(&self, (source, version): &Asked) -> Result<Found, String> {
         let source = self.source(source)?;
-        let wanted = wanted(version);
+        self.get(&source, wanted(version)).await
+    }
+
+    /// Fetches the charts that a chart in a folder lists and does not have (`helm dependency build`), in the versions of
+    /// its `Chart.lock` where these fit.
+    ///
+    /// # Errors
+    /// One of them cannot be had.
+    pub(super) async fn dependencies(
+        &self,
+        folder: &Path,
+        chart: &Chart,
+        roots: Option<&[PathBuf]>,
+    ) -> Result<Vec<(Arc<Chart>, Option<Entry>)>, String> {
+        let mut out = Vec::new();
+        for wanted in missing(chart) {
+            let repository = wanted.repository.trim();
+            if let Some(path) = repository.strip_prefix("file://") {
+                let path = folder.join(path);
+                let found = fetch::dir::load_within(&path, roots).map_err(|error| error_text(&error))?;
+                if !wanted.version.is_empty() && !chart::in_range(&wanted.version, &found.metadata.version) {
+                    let (name, version) = (&wanted.name, &found.metadata.version);
+                    return Err(format!("the chart {name} at {} has version {version}", path.display()));
+                }
+                out.push((Arc::new(found), None));
+                continue;
+            }
+            let source = self.of_dependency(wanted)?;
+            let pinned = pinned(chart, wanted);
+            let found = self.get(&source, pinned).await?;
+            let entry = Entry {
+                chart: source.shown(),
+                wanted: pinned.to_owned(),
+                version: found.chart.metadata.version.clone(),
+                sha256: found.sha256,
+            };
+            out.push((found.chart, Some(entry)));
+        }
+        Ok(out)
+    }
+
+    /// Returns where a dependency comes from: `@name` and `alias:name` stand for repositories (Helm
+    /// `pkg/downloader/manager.go`).
+    fn of_dependency(&self, wanted: &Dependency) -> Result<Source, String> {
+        let (repository, name) = (wanted.repository.trim(), &wanted.name);
+        if repository.is_empty() {
+            return Err(format!("the chart {name} is missing in charts/, and no repository is named for it"));
+        }
+        if repository.starts_with("oci://") {
+            let reference = format!("{}/{name}", repository.trim_end_matches('/'));
+            return Ok(Source::Registry { reference });
+        }
+        let alias = repository.strip_prefix('@').or_else(|| repository.strip_prefix("alias:"));
+        let declared = |known: &str| {
+            let chart = name.clone();
+            self.source(&ChartSource::Repository { repository: known.to_owned(), chart })
+        };
+        if let Some(alias) = alias {
+            return declared(alias);
+        }
+        let same = |url: &str| url.trim_end_matches('/') == repository.trim_end_matches('/');
+        if let Some((known, _)) = self.repositories.iter().find(|(_, declared)| same(&declared.url)) {
+            return declared(known);
+        }
+        let of_helm = self.known_to_helm.values().find_map(|source| match source {
+            Source::Repository { url, access, .. } if same(url) => Some(access.clone()),
+            _ => None,
+        });
+        let (url, access) = (repository.to_owned(), of_helm.unwrap_or_default());
+        Ok(Source::Repository { url, access, chart: name.clone() })
+    }
+
+    async fn get(&self, source: &Source, wanted: &str) -> Result<Found, String> {
         let shown = source.shown();
         let failed = |why: String| format!("the chart {shown} {wanted}: {why}");
         let entry = self.lock.as_ref().and_then(|lock| lock.entry(&shown, wanted));
@@ -101,7 +175,7 @@ impl<'a> Sources<'a> {
             None => (wanted, None),
         };
         let fetched =
-            self.fetcher.fetch(&source, exact, digest).await.map_err(|error| failed(error_text(&error)))?;
+            self.fetcher.fetch(source, exact, digest).await.map_err(|error| failed(error_text(&error)))?;
         let chart =
             chart::load::from_archive(&fetched.archive).map_err(|error| failed(error_text(&error)))?;
         let found = &chart.metadata.version;
@@ -109,9 +183,7 @@ impl<'a> Sources<'a> {
         if !promised.is_empty() && promised != found {
             return Err(failed(format!("it was promised as version {promised} and says that it is {found}")));
         }
-        if let ChartVersion::Matching(range) = version
-            && !chart::in_range(range, found)
-        {
+        if !wanted.is_empty() && !chart::in_range(wanted, found) {
             return Err(failed(format!("it has version {found}")));
         }
         Ok(Found { chart: Arc::new(chart), sha256: fetched.sha256 })
@@ -144,6 +216,22 @@ impl<'a> Sources<'a> {
             }
         }
     }
+}
+
+/// Returns the dependencies that a chart lists and does not have.
+pub(super) fn missing(chart: &Chart) -> impl Iterator<Item = &Dependency> {
+    let listed = chart.metadata.dependencies.iter().flatten();
+    listed.filter(|wanted| !chart.dependencies.iter().any(|there| there.name() == wanted.name))
+}
+
+/// Returns the version of a dependency that the chart's own lock names, if it still fits; else what the chart asks for.
+fn pinned<'c>(chart: &'c Chart, wanted: &'c Dependency) -> &'c str {
+    let locked = chart.lock.iter().flat_map(|lock| lock.dependencies.iter().flatten());
+    let mut same =
+        locked.filter(|locked| locked.name == wanted.name && locked.repository == wanted.repository);
+    let fits =
+        |locked: &&Dependency| wanted.version.is_empty() || chart::in_range(&wanted.version, &locked.version);
+    same.find(fits).map_or(wanted.version.as_str(), |locked| locked.version.as_str())
 }
 
 /// Returns what is asked of a repository: a version, a constraint, or nothing for the newest.

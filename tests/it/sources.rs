@@ -390,3 +390,58 @@ fn a_lock_file_holds_a_run_to_what_it_says() {
     std::fs::write(place.path("statectl.lock"), "format = \"statectl.lock/v9\"\n").unwrap();
     run(&["plan", path]).expect(1).says("its format is `statectl.lock/v9`");
 }
+
+#[test]
+fn dependencies_that_a_folder_lacks_are_fetched_as_its_lock_says() {
+    let place = Place::new();
+    let first = place.pack("1.0.0");
+    index(&place);
+    let web = Web::start(files(&place));
+    let chart = place.path("shop");
+    std::fs::create_dir_all(chart.join("templates")).unwrap();
+    let url = web.url("/charts");
+    let depends = |version: &str, repository: &str| {
+        let text = format!(
+            "apiVersion: v2\nname: shop\nversion: 0.1.0\ndependencies:\n- name: web\n  version: {version}\n  repository: {repository}\n"
+        );
+        std::fs::write(chart.join("Chart.yaml"), text).unwrap();
+    };
+    depends("^1", &url);
+    // Real Helm writes the lock; the archives that it puts there go again.
+    let (done, text) = place.tool("helm4", &["dependency", "update", "shop"]);
+    assert!(done, "{text}");
+    std::fs::remove_dir_all(chart.join("charts")).unwrap();
+    place.pack("1.1.0");
+    index(&place);
+    let file = place.state("", "./shop", "");
+    place.lock(&file).expect(0).says("web 1.0.0");
+    assert!(place.locked().contains(&hex(&first)));
+    // Without Helm's lock the newest that fits counts.
+    std::fs::remove_file(chart.join("Chart.lock")).unwrap();
+    place.lock(&file).expect(0).says("web 1.1.0");
+    // A repository by its name, and a folder beside.
+    depends("1.0.0", "'@known'");
+    let file = place.state(&format!("helmRepos = {{ known = \"{url}\" }}"), "./shop", "");
+    place.lock(&file).expect(0).says("1.0.0");
+    depends("1.0.0", "file://../src-1.0.0/web");
+    place.lock(&file).expect(0).says("- ");
+    for (version, repository, said) in [
+        ("^7", url.as_str(), "no version of `web` fits ^7"),
+        ("1.0.0", "''", "no repository is named for it"),
+        ("1.0.0", "'@nobody'", "has no repository `nobody`"),
+        ("^7", "file://../src-1.0.0/web", "has version 1.0.0"),
+        ("1.0.0", "file://../nowhere", "nowhere"),
+    ] {
+        depends(version, repository);
+        let output = place.lock(&file).expect(1);
+        assert!(output.stderr.contains(said), "{repository}: {}", output.stderr);
+    }
+
+    // What is rendered has the templates of the dependency.
+    let scene = Scene::new("dependencies");
+    depends("1.0.0", &url);
+    let app = format!("[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"{}\"\n", chart.display());
+    let state = scene.write(&app);
+    let plan = scene.plan(&state);
+    assert_eq!(scene.release(&plan, "r")["objects"][0]["kind"], "ConfigMap", "{plan}");
+}
