@@ -137,6 +137,9 @@ pub struct FileArgs {
     /// Paths in the files may lead out of their git repository, or out of their folder where there is none.
     #[arg(long)]
     pub allow_outside_paths: bool,
+    /// Remove no release because it left the file, as in Helmsman.
+    #[arg(long)]
+    pub keep_untracked_releases: bool,
     /// Leave `$NAME` and `$$` as they are written.
     #[arg(long)]
     pub no_env_subst: bool,

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod exit;
+mod helmsman;
 mod settings;
 
 use std::ffi::OsString;
@@ -21,7 +22,14 @@ use crate::ui;
 
 /// Runs the process's own arguments and returns how it ends.
 pub fn main() -> ExitCode {
-    let arguments: Vec<OsString> = settings::arguments();
+    let translated = match helmsman::translate(settings::arguments()) {
+        Ok(translated) => translated,
+        Err(failure) => return fail(&failure),
+    };
+    for note in &translated.notes {
+        ui::message(&format!("note: {note}"));
+    }
+    let arguments: Vec<OsString> = translated.arguments;
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

@@ -80,6 +80,7 @@ pub(super) mod lists {
             no_env_subst: args.no_env_subst,
             subst_env_values: args.subst_env_values,
             fetching: Fetching { offline: args.offline, locked: args.locked },
+            keep_untracked: args.keep_untracked_releases,
         })
     }
 

@@ -34,6 +34,8 @@ pub struct Files {
     pub subst_env_values: bool,
     /// How charts are fetched.
     pub fetching: Fetching,
+    /// Whether releases that left the files stay.
+    pub keep_untracked: bool,
 }
 
 /// How thorough a look is.

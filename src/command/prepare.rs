@@ -305,7 +305,7 @@ impl Session {
             let old_names = moves.iter().map(|moved| moved.from.clone());
             return strays_of(state, cluster, histories, old_names).await;
         }
-        if !self.selection.is_everything() || !state.context_is_set {
+        if !self.selection.is_everything() || !state.context_is_set || self.files.keep_untracked {
             return Ok(Vec::new());
         }
         let failed = |error: ApiError| api_failure("the releases of this context cannot be listed", &error);

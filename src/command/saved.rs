@@ -51,6 +51,7 @@ fn asked(session: &Session, operation: Operation) -> Asked {
         allow_outside_paths: session.files.allow_outside_paths,
         no_env_subst: session.files.no_env_subst,
         subst_env_values: session.files.subst_env_values,
+        keep_untracked: session.files.keep_untracked,
         kube_context: session.connect.context.clone(),
         targets: selection.targets.clone(),
         exclude_targets: selection.exclude_targets.clone(),
@@ -123,6 +124,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             no_env_subst: asked.no_env_subst,
             subst_env_values: asked.subst_env_values,
             fetching: session.files.fetching,
+            keep_untracked: asked.keep_untracked,
         },
         connect: ConnectOptions {
             kubeconfig: session.connect.kubeconfig.clone(),

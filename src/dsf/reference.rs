@@ -21,8 +21,17 @@ Several files are laid over each other from left to right: tables merge, lists a
 `null` removes. An explicit `false`, `0` or `\"\"` counts. Below `values`, lists replace and `null` stays, as in
 Helm. What an app starts from is laid under it in the same way: `defaults`, then its templates in their order.
 
-In texts and keys, `$NAME` and `${NAME}` are environment variables, `${NAME:-default}` has a default, and `$$` is a
-plain `$`. The text of a variable is never parsed as TOML or YAML; below `values` it stays text.
+In texts and keys, `$NAME` and `${NAME}` are environment variables, `${NAME:-default}` has a default, `$$` is a
+plain `$`, and `${vars.NAME}` is a variable of `vars`. The text of a variable is never parsed as TOML or YAML; below
+`values` it stays text.
+
+What counts for one key of an app, from the weakest: `defaults`, the templates that it `extends`, the app, the environment
+of `--environment NAME`, `--set-app APP.KEY=VALUE`. A file comes after what it imports, a later file after earlier ones.
+`statectl config FILE…` shows the result with the place of each key. Paths are relative to the file that names them, and stay
+in its git repository (or its folder, where there is none) unless `--allow-outside-paths` is given; charts may be anywhere.
+
+Editors know the keys by [dsf.schema.json](dsf.schema.json), which `statectl schema` prints: write
+`#:schema PATH` at the head of a TOML file, `# yaml-language-server: $schema=PATH` at that of a YAML file.
 ";
 
 /// Returns the page `docs/reference/dsf.md`.

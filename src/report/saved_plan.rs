@@ -70,6 +70,8 @@ pub struct Asked {
     pub no_env_subst: bool,
     /// `--subst-env-values`.
     pub subst_env_values: bool,
+    /// `--keep-untracked-releases`.
+    pub keep_untracked: bool,
     /// The kubeconfig context, if the command line named one.
     pub kube_context: Option<String>,
     /// `--target`.

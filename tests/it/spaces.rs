@@ -164,3 +164,18 @@ fn a_saved_plan_fits_only_the_same_quotas() {
         .expect(4)
         .complains("other namespaces have to be made or labelled");
 }
+
+/// `--keep-untracked-releases`, as in Helmsman.
+#[test]
+fn untracked_releases_are_kept_where_that_was_asked_for() {
+    let scene = scene("space-untracked");
+    let second = "[apps.s]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\n";
+    apply(&scene, &with(second), 0);
+    let file = scene.write(&with(""));
+    let file = file.to_str().unwrap();
+    let kept = ["apply", file, "--yes", "-keep-untracked-releases", "--no-banner"];
+    scene.cluster.statectl(kept).expect(0).complains("note: `--no-banner` changes nothing here");
+    assert_eq!(scene.helm_status("s"), ("deployed".to_owned(), 1));
+    scene.cluster.statectl(["apply", file, "--yes"]).expect(0);
+    assert!(scene.cluster.get(&scene.namespace, "configmap", "s").is_none());
+}

@@ -21,6 +21,16 @@ impl Files for Tree {
             PathKind::Folder
         }
     }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        // What imports itself, and what imports another file.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(format!("imports = [\"{name}\", \"other.toml\"]\n[vars]\nb = \"$A\"\n").into_bytes())
+    }
+
+    fn names(&self, _: &Path) -> Result<Vec<String>, String> {
+        Ok(vec!["a.toml".to_owned(), "b.yaml".to_owned(), ".c.toml".to_owned()])
+    }
 }
 
 /// Reads `bytes` in the syntax of a file with this extension.
