@@ -76,6 +76,20 @@ pub enum Verb {
     ///
     /// Example: statectl lock shop.toml
     Lock(LockArgs),
+    /// Show who holds the locks of a file. Changes nothing.
+    ///
+    /// Example: statectl locks shop.toml
+    Locks(StatusArgs),
+    /// Mark the record of a killed operation failed, so that the next `apply` goes on. Touches nothing else.
+    ///
+    /// Takes the lock of the release from whoever holds it, and waits until that one can no longer write.
+    ///
+    /// Example: statectl unlock shop/web --revision 4
+    Unlock(UnlockArgs),
+    /// Finish what killed runs left, and nothing else.
+    ///
+    /// Example: statectl recover shop.toml --release shop/web
+    Recover(RecoverArgs),
     /// Render a chart as `helm template` does. Needs no cluster.
     ///
     /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2
@@ -279,6 +293,46 @@ pub struct ApplyArgs {
     /// How long a lock of another run is waited for, such as `10m`; wins over `settings.lockWait`. 0 means not at all.
     #[arg(long, value_name = "TIME", value_parser = super::settings::duration)]
     pub lock_wait: Option<std::time::Duration>,
+}
+
+/// Arguments of `recover`.
+#[derive(Args, Debug)]
+pub struct RecoverArgs {
+    /// Only this release, NAMESPACE/NAME; repeatable.
+    #[arg(long, value_name = "RELEASE", action = ArgAction::Append)]
+    pub release: Vec<String>,
+    /// As for `apply`.
+    #[command(flatten)]
+    pub apply: ApplyArgs,
+}
+
+/// Arguments of `unlock`.
+#[derive(Args, Debug)]
+pub struct UnlockArgs {
+    /// The release.
+    #[arg(value_name = "NAMESPACE/NAME")]
+    pub release: crate::model::ReleaseKey,
+    /// The revision that was left, as `plan` and `helm history` show it.
+    #[arg(long, value_name = "N")]
+    pub revision: u64,
+    /// What the locks of its file are made of.
+    #[arg(long, value_enum, default_value_t = LockKind::Lease, value_name = "KIND")]
+    pub lock: LockKind,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What locks are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LockKind {
+    /// Leases.
+    Lease,
+    /// Secrets.
+    Secret,
 }
 
 /// Arguments of `test`.

@@ -98,8 +98,8 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let ending = command::plan::run(&session, console, &outputs, options).await?;
             Ok((ending, args.detailed_exit_code))
         }
-        Verb::Apply(args) => apply(args, console, stop, false).await,
-        Verb::Destroy(args) => apply(args, console, stop, true).await,
+        Verb::Apply(args) => apply(args, console, stop, Way::Apply).await,
+        Verb::Destroy(args) => apply(args, console, stop, Way::Destroy).await,
         Verb::Test(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
@@ -139,6 +139,28 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::lock::run(&files, &environment(), console).await?, false))
         }
         Verb::Schema => Ok((command::schema::run(), false)),
+        Verb::Locks(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
+            Ok((command::locks::run(&session, console, &outputs).await?, false))
+        }
+        Verb::Unlock(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let request = command::unlock::Request {
+                release: args.release,
+                revision: args.revision,
+                kind: lists::lock_kind(args.lock),
+                connect: lists::cluster(args.cluster),
+                environment: environment(),
+                stop: stop.clone(),
+            };
+            Ok((command::unlock::run(&request, console, &outputs).await?, false))
+        }
+        Verb::Recover(args) => {
+            let mut apply_args = args.apply;
+            apply_args.selection.target.extend(args.release);
+            apply(apply_args, console, stop, Way::Recover).await
+        }
         Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
     }
 }
@@ -164,11 +186,19 @@ fn reading(
     })
 }
 
+/// The verbs that carry a plan out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Apply,
+    Destroy,
+    Recover,
+}
+
 async fn apply(
     args: args::ApplyArgs,
     console: Console,
     stop: &Stop,
-    destroy: bool,
+    way: Way,
 ) -> Result<(Ending, bool), Failure> {
     let outputs = Outputs::parse(&args.output.output)?;
     let session = command::Session {
@@ -183,14 +213,18 @@ async fn apply(
         stop: stop.clone(),
     };
     let options = command::apply::Options {
-        destroy,
+        destroy: way == Way::Destroy,
         yes: args.yes,
         warnings_as_errors: args.warnings_as_errors,
         parallel: args.parallel.map(usize::from),
         hook_logs: args.hook_logs,
         lock_wait: args.lock_wait,
     };
-    Ok((command::apply::run(&session, console, &outputs, options).await?, false))
+    let ending = match way {
+        Way::Recover => command::recover::run(&session, console, &outputs, options).await?,
+        Way::Apply | Way::Destroy => command::apply::run(&session, console, &outputs, options).await?,
+    };
+    Ok((ending, false))
 }
 
 fn fail(failure: &Failure) -> ExitCode {

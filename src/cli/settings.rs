@@ -60,6 +60,7 @@ pub(super) mod lists {
     use crate::cluster::ConnectOptions;
     use crate::command::{Fetching, Files, Selection, template};
     use crate::failure::{Failure, FailureClass};
+    use crate::lock::Kind;
     use crate::observe::Verify;
 
     /// The files; there must be one.
@@ -86,6 +87,13 @@ pub(super) mod lists {
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {
         ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context, request_timeout: None }
+    }
+
+    pub(in crate::cli) fn lock_kind(kind: args::LockKind) -> Kind {
+        match kind {
+            args::LockKind::Lease => Kind::Lease,
+            args::LockKind::Secret => Kind::Secret,
+        }
     }
 
     pub(in crate::cli) fn verify(which: args::Verify) -> Verify {

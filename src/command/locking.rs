@@ -1,6 +1,6 @@
 //! The locks of one run: that of the whole file, and how those of releases are taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Locking {
                 kind,
                 lease: state.settings.lease_duration,
                 wait: wait.unwrap_or(state.settings.lock_wait),
-                info: info(session, &state.context, operation),
+                info: info(&session.environment, &state.context, operation),
                 clock: Arc::new(clock::SystemClock),
                 stop: session.stop.clone(),
             };
@@ -152,7 +152,7 @@ pub(super) fn namespace(state: &DesiredState) -> Option<&str> {
 }
 
 /// Returns what this process says about itself.
-pub(super) fn info(session: &Session, context: &str, operation: &str) -> Info {
+pub(super) fn info(environment: &BTreeMap<String, String>, context: &str, operation: &str) -> Info {
     let id = random::bytes::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
     let (who, pid) = env::who();
     Info {
@@ -160,7 +160,7 @@ pub(super) fn info(session: &Session, context: &str, operation: &str) -> Info {
         id,
         who,
         pid,
-        job: lock::job_url(&session.environment),
+        job: lock::job_url(environment),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         context: context.to_owned(),
         operation: operation.to_owned(),

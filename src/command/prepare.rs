@@ -460,7 +460,7 @@ fn check_expected(
     }
 }
 
-fn connect_failure(error: ConnectError) -> Failure {
+pub(super) fn connect_failure(error: ConnectError) -> Failure {
     let hint = error.hint();
     Failure::of(error.to_string(), &error).hint(hint)
 }

@@ -25,6 +25,20 @@ pub(super) async fn locked<T>(
     left: Option<&Record>,
     work: impl AsyncFnOnce(&Context<'_>) -> Result<T, StepError>,
 ) -> Result<T, StepError> {
+    locked_by(context, key, left, Patience::Wait, work).await
+}
+
+/// As [`locked`], from whoever holds it.
+///
+/// # Errors
+/// As there.
+pub(super) async fn locked_by<T>(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    left: Option<&Record>,
+    patience: Patience,
+    work: impl AsyncFnOnce(&Context<'_>) -> Result<T, StepError>,
+) -> Result<T, StepError> {
     let Some(locks) = &context.locks else { return work(context).await };
     // The run itself may have lost its own lock meanwhile.
     context.writer.check()?;
@@ -33,14 +47,18 @@ pub(super) async fn locked<T>(
         let phase = Phase::Locked { holder: waiting.holder.to_owned() };
         context.emit(Event::Entered { key: key.clone(), phase });
     };
-    let mut held = locks.acquire(&name, &[], Patience::Wait, &told).await?;
+    let mut held = locks.acquire(&name, &[], patience, &told).await?;
     let own = Context {
         writer: context.writer.behind(held.gate()),
         shared: Arc::clone(&context.shared),
         operation: Some(locks.operation(held.fence())),
         current: Current::default(),
     };
-    let rest = left.and_then(Record::operation).and_then(|left| still_alive(&left, &held));
+    let rest = match held.past() {
+        // Its holder stops at its next renewal, and may be writing until then.
+        Past::Evicted(seconds) => Some(Duration::from_secs(seconds.into())),
+        _ => left.and_then(Record::operation).and_then(|left| still_alive(&left, &held)),
+    };
     let result = tokio::select! {
         biased;
         result = async {

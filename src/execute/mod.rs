@@ -23,6 +23,7 @@ mod send;
 mod spaces;
 mod testing;
 mod uninstall;
+mod unlock;
 mod unstick;
 mod wait;
 mod waves;
@@ -45,6 +46,7 @@ pub use event::{Event, Outcome, Phase, WaitingOn};
 pub use lease::{Held, LockError, LockOptions, Locks, Past, Patience, Waiting};
 pub use spaces::make_namespaces;
 pub use testing::{Testable, Tested, run_tests};
+pub use unlock::unlock;
 
 use crate::cluster::{Discovery, Pace, Resource, Watches, Writer};
 use crate::history::{self, Operation};

@@ -20,8 +20,8 @@ pub use hold::{Hold, Loss};
 pub use info::{Info, LOCK_FORMAT};
 pub use job::job_url;
 pub use object::{
-    Kind, Name, SECRET_TYPE, Sight, Version, acquired_object, created_object, read, released_object,
-    renewed_object,
+    Kind, LOCK_LABEL, Name, SECRET_TYPE, Sight, Version, acquired_object, created_object, read,
+    released_object, renewed_object,
 };
 pub use times::Times;
 pub use watch::{Standing, Watch};

@@ -13,7 +13,7 @@ const HOLDER: &str = "statectl.io/holder";
 const SECONDS: &str = "statectl.io/lease-seconds";
 const TRANSITIONS: &str = "statectl.io/transitions";
 /// The label of every lock; its value says what is locked.
-const LOCK_LABEL: &str = "statectl.io/lock";
+pub const LOCK_LABEL: &str = "statectl.io/lock";
 
 /// What a lock is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

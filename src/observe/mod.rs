@@ -12,7 +12,7 @@ mod records;
 mod remedies;
 mod settle;
 
-pub use locks::lock;
+pub use locks::{lock, locks};
 pub use namespaces::{NamespaceMarks, limit_range_spec, namespaces};
 pub use objects::{Recorded, Target, Unread, objects, remnants};
 pub use quotas::quotas;

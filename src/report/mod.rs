@@ -5,6 +5,7 @@
 mod config_json;
 mod drift_json;
 mod effect;
+mod lock_json;
 mod plan_json;
 mod run_json;
 pub mod saved_plan;
@@ -14,6 +15,7 @@ mod validate_json;
 
 pub use config_json::config_json;
 pub use drift_json::drift_json;
+pub use lock_json::{LockRow, locks_json, nothing_json, unlock_json};
 pub use plan_json::{diff_json, plan_json};
 pub use run_json::run_json;
 pub use status_json::{StatusRow, status_json};

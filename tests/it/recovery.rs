@@ -300,3 +300,43 @@ fn a_helm_that_was_killed_is_waited_for_and_then_recovered_from() {
     let history = scene.cluster.tool("helm4", &["history", "web", "-n", namespace]);
     assert!(history.contains("recovered from"), "{history}");
 }
+
+#[test]
+fn a_lock_is_shown_and_a_killed_run_is_unlocked_or_recovered() {
+    for verb in ["unlock", "recover"] {
+        let scene = scene(&format!("kill-{verb}"));
+        let path = write(&scene, "set = { a = \"two\" }");
+        let proxy = Proxy::start(scene.cluster);
+        proxy.rule(Rule::on("PATCH", "/configmaps").unless("dryRun").times(1).fault(Fault::Hang));
+        let run = proxy.cluster().start_statectl(["apply", &path, "--yes"]);
+        signal::until("it is in the middle", || proxy.faults() == 1);
+        let shown = scene.cluster.statectl(["locks", &path, "-o", "json"]).expect(0).json();
+        let release =
+            &shown["locks"].as_array().unwrap().iter().find(|lock| lock["scope"] == "release").unwrap();
+        assert_eq!((&release["name"], &release["state"]), (&"r".into(), &"renewed".into()), "{shown}");
+        assert_eq!(
+            (&release["revision"], &release["status"]),
+            (&1.into(), &"pending-install".into()),
+            "{shown}"
+        );
+        assert_eq!(release["holder"]["operation"], "apply");
+        signal::send(&run, Sent::Kill);
+        drop(wait(run));
+        let name = format!("{}/r", scene.namespace);
+        if verb == "unlock" {
+            scene.cluster.statectl(["unlock", &name, "--revision", "2"]).expect(4).complains("is 1, not 2");
+            scene.cluster.statectl(["unlock", &name, "--revision", "1"]).expect(0).says("marked failed");
+            assert_eq!(scene.helm_status("r"), ("failed".to_owned(), 1));
+            scene
+                .cluster
+                .statectl(["unlock", &name, "--revision", "1"])
+                .expect(4)
+                .complains("nothing to unlock");
+            scene.cluster.statectl(["apply", &path, "--yes"]).expect(0);
+        } else {
+            scene.cluster.statectl(["recover", &path, "--release", &name, "--yes"]).expect(0);
+            scene.cluster.statectl(["recover", &path, "--yes"]).expect(0).says("nothing was interrupted");
+        }
+        assert_eq!(scene.helm_status("r"), ("deployed".to_owned(), 2));
+    }
+}

@@ -166,7 +166,9 @@ impl Locks {
             let past = match standing {
                 Standing::Free => Some(Past::Free),
                 Standing::Silent => Some(Past::Silent),
-                Standing::Held { .. } if patience == Patience::Evict => Some(Past::Evicted),
+                Standing::Held { .. } if patience == Patience::Evict && !sight.is_foreign() => {
+                    Some(Past::Evicted(sight.seconds))
+                }
                 Standing::Held { .. } => None,
             };
             if let Some(past) = past {
@@ -283,8 +285,8 @@ pub enum Past {
     Free,
     /// Its holder had been silent for as long as it promised not to be.
     Silent,
-    /// Its holder was told to stop.
-    Evicted,
+    /// It was taken from its holder, which counts as dead after so many seconds of silence.
+    Evicted(u32),
 }
 
 /// Returns the time now, for people.
