@@ -61,6 +61,7 @@ struct Turn {
 struct Current {
     turn: Turn,
     manifest: String,
+    hooks: Vec<history::Hook>,
     config: Map,
     chart: (String, String),
 }
@@ -100,6 +101,7 @@ impl Past {
             Current {
                 turn: turn(release.version, release.info.first_deployed == release.info.last_deployed),
                 manifest: release.manifest.clone(),
+                hooks: release.hooks.clone(),
                 config: release.config.clone(),
                 chart: (text(chart.map(history::Chart::name)), text(chart.map(history::Chart::version))),
             }
@@ -121,6 +123,10 @@ impl Current {
             && (self.manifest == rendered.manifest
                 || plan::body::stored_objects(&self.manifest)
                     == plan::body::stored_objects(&rendered.manifest))
+            && !plan::hooks_differ(
+                &self.hooks,
+                &rendered.hooks.iter().map(stored_hook).collect::<Vec<history::Hook>>(),
+            )
     }
 }
 

@@ -63,7 +63,7 @@ pub use loss::Lost;
 pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
 pub use quota::{Fit, Quota, fits_instead};
 pub use reason::{DataAtRisk, Reason, RefusalKind};
-pub use records::changed_values;
+pub use records::{changed_values, hooks_differ};
 pub use schedule::{Schedule, Turn};
 pub use sequence::Edges;
 pub use spaces::{LabelsRemoved, NamespacePlan, SPACE_MARK, SpaceChange, SpaceObjectPlan, space_object};

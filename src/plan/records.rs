@@ -125,7 +125,7 @@ fn number(value: &Value) -> Option<f64> {
 
 /// Tells whether two sets of hooks would do different things. White space around manifests, which differs
 /// between Helm's versions, and the results of earlier runs do not count.
-pub(super) fn hooks_differ(recorded: &[history::Hook], desired: &[history::Hook]) -> bool {
+pub fn hooks_differ(recorded: &[history::Hook], desired: &[history::Hook]) -> bool {
     let essence = |hook: &history::Hook| {
         let policies: Vec<String> =
             hook.delete_policies.iter().filter(|policy| *policy != "before-hook-creation").cloned().collect();

@@ -78,3 +78,29 @@ fn a_hook_that_would_take_an_object_of_its_release_is_refused_before_anything_ru
     scene.cluster.statectl(["apply", path, "--yes"]).expect(4);
     assert_eq!(scene.helm_status("web"), ("deployed".to_owned(), 1));
 }
+
+/// A hook that shows its revision, or says something else at an upgrade, is no change of a release that is as desired.
+#[test]
+fn a_hook_that_differs_at_each_revision_is_no_change() {
+    let scene = Scene::new("hook-turns");
+    let hook = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: turn\n  annotations: {helm.sh/hook: \
+                \"pre-install,pre-upgrade\"}\ndata: {revision: \"{{ .Release.Revision }}\", upgrade: \"{{ .Release.IsUpgrade }}\"}\n";
+    let write = |k: &str, more: &str| {
+        let files =
+            [("templates/own.yaml", &*map("", "own", k)), ("templates/hook.yaml", &*format!("{hook}{more}"))];
+        chart(scene.folder.path(), &files);
+    };
+    write("one", "");
+    let file = scene.write("[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\n");
+    let path = file.to_str().unwrap();
+    for (k, revision) in [("one", 1), ("two", 2), ("three", 3)] {
+        write(k, "");
+        scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
+        assert_eq!(scene.helm_status("web").1, revision);
+        scene.cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0).says("no changes");
+    }
+    // What the chart itself changes in it is one.
+    write("three", "# {{ .Release.Revision }} and more\n");
+    let plan = scene.plan(&file);
+    assert_eq!(scene.release(&plan, "web")["reasons"][0]["code"], "hooks-changed");
+}
