@@ -182,12 +182,7 @@ impl Registry {
         version: &str,
         kept: &(dyn Fn(&str) -> Option<Vec<u8>> + Sync),
     ) -> Result<Pulled, OciError> {
-        let (tag, version) = self.tag(http, access, reference, version).await?;
-        let named = reference.digest.clone().or(tag).ok_or_else(|| OciError::NoVersion {
-            place: reference.place(),
-            wanted: "a version".to_owned(),
-            newest: "not asked for".to_owned(),
-        })?;
+        let (named, version) = self.named(http, access, reference, version).await?;
         let manifest = self.manifest(http, access, reference, &named).await?;
         let layers = manifest["layers"].as_array().into_iter().flatten();
         let is_chart = |layer: &&Json| layer["mediaType"].as_str().is_some_and(|kind| LAYERS.contains(&kind));
@@ -210,27 +205,29 @@ impl Registry {
         Ok(Pulled { archive: reply.body, sha256: found, version })
     }
 
-    /// Returns the tag that is meant, and the version that it stands for.
-    async fn tag(
+    /// Returns the tag or digest that is meant, and the version that it stands for; empty for a digest, which only the
+    /// chart itself can tell.
+    async fn named(
         &self,
         http: &Http,
         access: &Access,
         reference: &Reference,
         version: &str,
-    ) -> Result<(Option<String>, String), OciError> {
+    ) -> Result<(String, String), OciError> {
         if let Some(tag) = &reference.tag {
             if !version.is_empty() && tag_of(version) != *tag {
                 let (tag, version) = (tag.clone(), version.to_owned());
                 return Err(OciError::Mismatch { tag, version });
             }
-            return Ok((Some(tag.clone()), tag.replace('_', "+")));
+            let named = reference.digest.as_ref().unwrap_or(tag).clone();
+            return Ok((named, tag.replace('_', "+")));
         }
-        if reference.digest.is_some() {
-            return Ok((None, version.to_owned()));
+        if let Some(digest) = &reference.digest {
+            return Ok((digest.clone(), String::new()));
         }
         // An exact version is its tag; Helm asks for no list then.
         if Version::parse_strict(version.trim_start_matches('v')).is_ok() {
-            return Ok((Some(tag_of(version)), version.to_owned()));
+            return Ok((tag_of(version), version.to_owned()));
         }
         let wanted = if version.is_empty() { "*" } else { version };
         let tags = self.tags(http, access, reference).await?;
@@ -241,7 +238,7 @@ impl Registry {
         let fits =
             constraint.and_then(|constraint| known.iter().find(|(version, _)| constraint.check(version)));
         match fits {
-            Some((_, tag)) => Ok((Some((*tag).clone()), tag.replace('_', "+"))),
+            Some((_, tag)) => Ok(((*tag).clone(), tag.replace('_', "+"))),
             None => {
                 let newest: Vec<&str> = known.iter().take(5).map(|(_, tag)| tag.as_str()).collect();
                 let newest = if newest.is_empty() { "none".to_owned() } else { newest.join(", ") };

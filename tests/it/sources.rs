@@ -30,6 +30,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// Runs a tool; returns whether it succeeded, and all that it printed.
     fn tool(&self, name: &str, arguments: &[&str]) -> (bool, String) {
         let output = Command::new(tools().join(name))
             .args(arguments)
@@ -38,7 +39,8 @@ impl Place {
             .current_dir(self.folder.path())
             .output()
             .unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Packs a chart with real Helm and returns the bytes.
@@ -311,6 +313,15 @@ fn a_registry_gives_charts_by_tag_constraint_and_digest() {
     }
     let file = place.state("", &format!("{reference}:1.0.0"), "1.0.0");
     place.lock(&file).expect(0);
+    // The digest of a manifest names a chart too, and a constraint beside it has to hold.
+    let (_, pulled) = place.tool("helm4", &["pull", &reference, "--version", "1.0.0", "--plain-http"]);
+    let digest = pulled.split_whitespace().find(|word| word.starts_with("sha256:")).unwrap().to_owned();
+    let by_digest = format!("{reference}@{digest}");
+    for version in ["", "^1"] {
+        place.lock(&place.state("", &by_digest, version)).expect(0);
+        assert!(place.locked().contains(&digests[0]), "{version}: {}", place.locked());
+    }
+    place.lock(&place.state("", &by_digest, "^2")).expect(1).complains("it has version 1.0.0");
     for (chart, version, said) in [
         (reference.as_str(), "^4", "no tag of"),
         (reference.as_str(), "9.9.9", "answers 404"),
