@@ -196,7 +196,9 @@ impl Http {
         limit: usize,
     ) -> Result<Reply, HttpError> {
         let mut pause = PAUSE;
-        for attempt in 1.. {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
             let answer = self.follow(url, access, headers, limit).await;
             let wait = match &answer {
                 Err((HttpError::Transport { source, .. }, _)) if !source.is_builder() => Some(pause),
@@ -211,7 +213,6 @@ impl Http {
             }
             pause *= 2;
         }
-        Err(HttpError::Address(String::new()))
     }
 
     /// Sends one request, and those that its redirects ask for. With an error comes the pause that the server asks for.

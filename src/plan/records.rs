@@ -149,6 +149,18 @@ pub(super) struct ManifestId {
 }
 
 impl ManifestId {
+    /// Returns what an object of a manifest is called; nothing if it has no kind or no name.
+    pub(super) fn of_object(object: &Json) -> Option<Self> {
+        let gvk = GroupVersionKind::new(object["apiVersion"].as_str()?, object["kind"].as_str()?);
+        let metadata = &object["metadata"];
+        Some(Self {
+            group: gvk.group,
+            kind: gvk.kind,
+            namespace: metadata["namespace"].as_str().map(str::to_owned),
+            name: metadata["name"].as_str()?.to_owned(),
+        })
+    }
+
     pub(super) fn of_key(key: &ObjectKey) -> Self {
         Self {
             group: key.gvk.group.clone(),
@@ -185,17 +197,7 @@ impl ManifestId {
 pub(super) fn manifest_objects(text: &str) -> Vec<(ManifestId, Json)> {
     body::stored_objects(text)
         .into_iter()
-        .filter_map(|object| {
-            let gvk = GroupVersionKind::new(object["apiVersion"].as_str()?, object["kind"].as_str()?);
-            let metadata = &object["metadata"];
-            let id = ManifestId {
-                group: gvk.group,
-                kind: gvk.kind,
-                namespace: metadata["namespace"].as_str().map(str::to_owned),
-                name: metadata["name"].as_str()?.to_owned(),
-            };
-            Some((id, object))
-        })
+        .filter_map(|object| Some((ManifestId::of_object(&object)?, object)))
         .collect()
 }
 

@@ -13,7 +13,7 @@ use super::sequence;
 use super::steps::{Apply, ApplyMode, Deploy, DeployKind, Rollback};
 use crate::dsf::state::OnFailure;
 use crate::history::{self, History, Info, Status, Time};
-use crate::model::{GroupVersionKind, ObjectKey};
+use crate::model::ObjectKey;
 
 /// An object that the release has or had, with its uid if it exists.
 type Known<'a> = (&'a ObjectKey, Option<&'a Json>);
@@ -106,12 +106,6 @@ pub(super) fn plan(
 
 /// Returns the object of the cluster that an object of a stored manifest means.
 fn find<'a>(known: &[Known<'a>], object: &Json) -> Option<Known<'a>> {
-    let gvk = GroupVersionKind::new(object["apiVersion"].as_str()?, object["kind"].as_str()?);
-    let id = ManifestId {
-        group: gvk.group,
-        kind: gvk.kind,
-        namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
-        name: object["metadata"]["name"].as_str()?.to_owned(),
-    };
+    let id = ManifestId::of_object(object)?;
     known.iter().find(|(key, _)| ManifestId::of_key(key).matches(&id)).copied()
 }

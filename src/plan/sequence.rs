@@ -16,7 +16,7 @@ use super::records::ManifestId;
 use crate::dsf::state::{ObjectName, Sequencing};
 use crate::history::{self, Record};
 use crate::manifest::{self, Document, SplitRule};
-use crate::model::{GroupVersionKind, ObjectKey};
+use crate::model::ObjectKey;
 use crate::text::plural;
 
 /// Names objects of the release that the object waits for, as `Kind/name` or `Kind.group/name`, separated by commas.
@@ -158,7 +158,7 @@ fn nodes(manifest: &str, keys: &[&ObjectKey]) -> Vec<Node> {
         let source = text.lines().find_map(|line| line.strip_prefix("# Source: "));
         let chart = source.and_then(|path| path.split_once("/templates/")).map_or("", |(chart, _)| chart);
         for object in manifest::flatten(document.object) {
-            let Some(id) = id_of(&object) else { continue };
+            let Some(id) = ManifestId::of_object(&object) else { continue };
             let known = keys.iter().find(|key| ManifestId::of_key(key).matches(&id));
             let Some(key) = known.filter(|key| !nodes.iter().any(|node| node.key == ***key)) else {
                 continue;
@@ -168,16 +168,6 @@ fn nodes(manifest: &str, keys: &[&ObjectKey]) -> Vec<Node> {
         }
     }
     nodes
-}
-
-fn id_of(object: &Json) -> Option<ManifestId> {
-    let gvk = GroupVersionKind::new(object["apiVersion"].as_str()?, object["kind"].as_str()?);
-    Some(ManifestId {
-        group: gvk.group,
-        kind: gvk.kind,
-        namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
-        name: object["metadata"]["name"].as_str()?.to_owned(),
-    })
 }
 
 /// Adds the edges of `statectl.io/depends-on`.

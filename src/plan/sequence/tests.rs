@@ -1,6 +1,7 @@
 //! The order that annotations make, on manifests of a few objects.
 
 use super::*;
+use crate::model::GroupVersionKind;
 
 /// An object of a manifest: its source chart, kind, name and annotations.
 type Part<'a> = (&'a str, &'a str, &'a str, &'a [(&'a str, &'a str)]);
