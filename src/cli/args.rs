@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Plans and applies Helm releases from a desired-state file, with neither helm nor kubectl.
@@ -86,10 +87,36 @@ pub enum Verb {
     ///
     /// Example: statectl unlock shop/web --revision 4
     Unlock(UnlockArgs),
+    /// Give releases of another owner to this file. Changes only their labels.
+    ///
+    /// Releases that nobody owns, such as those of plain Helm, or with `--from-context` those of another file.
+    ///
+    /// Example: statectl adopt shop.toml --from-context old-shop
+    Adopt(AdoptArgs),
+    /// Make a desired-state file of releases that are there, and prove it: its plan says no changes.
+    ///
+    /// The file goes to stdout or, with `--out`, to a new file. Values that look secret are not in it. What is not proven
+    /// is listed, with the reason, and the exit code is 4.
+    ///
+    /// Example: statectl import -n shop --out shop.toml
+    Import(ImportArgs),
+    /// Make a desired-state file of a helmfile, or of Helmsman's files. Needs no cluster.
+    ///
+    /// The file goes to stdout or, with `--out`, to a new file. What cannot be converted is listed, at the top of the file
+    /// too, and the exit code is then 4.
+    ///
+    /// Example: statectl convert helmfile helmfile.yaml --out shop.yaml
+    Convert(ConvertArgs),
     /// Finish what killed runs left, and nothing else.
     ///
     /// Example: statectl recover shop.toml --release shop/web
     Recover(RecoverArgs),
+    /// Print the roles and bindings that a file takes, as manifests.
+    ///
+    /// Needs no cluster, unless the file has kinds that neither Kubernetes itself nor one of its charts defines.
+    ///
+    /// Example: statectl rbac shop.toml --subject serviceaccount:ci/deployer | kubectl apply -f -
+    Rbac(RbacArgs),
     /// Render a chart as `helm template` does. Needs no cluster.
     ///
     /// Example: statectl template web ./charts/web -n shop -f web.yaml --set replicas=2
@@ -151,6 +178,12 @@ pub struct FileArgs {
     /// Paths in the files may lead out of their git repository, or out of their folder where there is none.
     #[arg(long)]
     pub allow_outside_paths: bool,
+    /// Programs that the files name may run: commands of hooks, post-renderers, and those of `ref+exec://…`.
+    #[arg(long, env = "STATECTL_ALLOW_EXEC")]
+    pub allow_exec: bool,
+    /// Leave releases with a pending operation alone, as `settings.skipPendingApps` does.
+    #[arg(long)]
+    pub skip_pending: bool,
     /// Remove no release because it left the file, as in Helmsman.
     #[arg(long)]
     pub keep_untracked_releases: bool,
@@ -290,6 +323,9 @@ pub struct ApplyArgs {
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
+    /// A schedule started this run: `settings.windows` and `maxFailures` count.
+    #[arg(long)]
+    pub scheduled: bool,
     /// How long a lock of another run is waited for, such as `10m`; wins over `settings.lockWait`. 0 means not at all.
     #[arg(long, value_name = "TIME", value_parser = super::settings::duration)]
     pub lock_wait: Option<std::time::Duration>,
@@ -315,9 +351,9 @@ pub struct UnlockArgs {
     /// The revision that was left, as `plan` and `helm history` show it.
     #[arg(long, value_name = "N")]
     pub revision: u64,
-    /// What the locks of its file are made of.
-    #[arg(long, value_enum, default_value_t = LockKind::Lease, value_name = "KIND")]
-    pub lock: LockKind,
+    /// What the locks of its file are made of; otherwise its record tells.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub lock: Option<LockKind>,
     /// Cluster.
     #[command(flatten)]
     pub cluster: ClusterArgs,
@@ -419,6 +455,32 @@ pub struct StatusArgs {
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `rbac`.
+#[derive(Args, Debug)]
+pub struct RbacArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Ask the cluster which kinds and APIs it has, and what the next run would remove.
+    #[arg(long)]
+    pub ask_server: bool,
+    /// One role for all namespaces: for a user who also makes the namespaces.
+    #[arg(long)]
+    pub cluster_wide: bool,
+    /// Who gets the rights: `serviceaccount:NAMESPACE/NAME`, `user:NAME` or `group:NAME`.
+    #[arg(long, value_name = "SUBJECT")]
+    pub subject: Option<crate::report::Subject>,
 }
 
 /// Arguments of `validate`.

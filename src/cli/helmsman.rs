@@ -62,12 +62,12 @@ const FLAGS: &[(&str, Fate)] = &[
     ),
     (
         "context-override",
-        Refused("the owner of a release is read from its records; `adopt` at the app takes one over"),
+        Refused("the owner of a release is read from its records; `statectl adopt` takes one over"),
     ),
     (
         "migrate-context",
         Refused(
-            "`adopt = \"any\"` at an app takes its release over from another context, and the plan shows it",
+            "`statectl adopt FILE --from-context NAME` takes the releases of that context over, and shows them first",
         ),
     ),
     (
@@ -79,7 +79,6 @@ const FLAGS: &[(&str, Fate)] = &[
     ("show-secrets", Refused("secrets are never shown")),
     ("subst-ssm-values", Refused("parameters of AWS SSM are not read; pass them in environment variables")),
     ("update-deps", Refused("run `helm dependency update` on the chart before")),
-    ("skip-pending", Refused("a pending release never holds up the others; `plan` says what to do with it")),
     ("no-ns", Refused("namespaces of the file are made and labelled; name only those in it that should be")),
 ];
 
@@ -93,6 +92,7 @@ const SHARED: &[&str] = &[
     "kubeconfig",
     "detailed-exit-code",
     "keep-untracked-releases",
+    "skip-pending",
     "no-env-subst",
     "subst-env-values",
 ];

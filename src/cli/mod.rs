@@ -3,6 +3,7 @@
 pub mod args;
 pub mod exit;
 mod helmsman;
+mod moving;
 mod settings;
 
 use std::ffi::OsString;
@@ -14,10 +15,12 @@ use args::{Cli, Verb};
 use exit::ExitCode;
 use settings::{console, environment, lists};
 
-use crate::command::{self, Console, Ending, Outputs};
+use crate::command::{self, Console, Ending, Outputs, Session};
 use crate::failure::{Failure, FailureClass};
+use crate::host::commands;
 use crate::host::signals::{self, Signal, Stop};
 use crate::observe::Verify;
+use crate::plan::OwnerBefore;
 use crate::ui;
 
 /// Runs the process's own arguments and returns how it ends.
@@ -41,6 +44,7 @@ pub fn main() -> ExitCode {
     let code = runtime.block_on(run(cli));
     // Threads that still render must not hold up the end.
     runtime.shutdown_background();
+    commands::end_all();
     code
 }
 
@@ -88,14 +92,24 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 verify: lists::verify(args.verify),
                 really_new: args.really_new,
                 retry: args.retry,
+                adopts_from: None,
+                as_if_owned: false,
                 stop: stop.clone(),
+                part: command::Chosen::default(),
             };
             let options = command::plan::Options {
                 destroy: args.destroy,
                 warnings_as_errors: args.warnings_as_errors,
                 out: args.out.as_deref(),
             };
-            let ending = command::plan::run(&session, console, &outputs, options).await?;
+            let plan = async |session: &Session, outputs: &Outputs| {
+                command::plan::run(session, console, outputs, options).await
+            };
+            // A saved plan is that of one cluster.
+            let ending = match args.out {
+                None => command::each(&session, &outputs, plan).await?,
+                Some(_) => plan(&session, &outputs).await?,
+            };
             Ok((ending, args.detailed_exit_code))
         }
         Verb::Apply(args) => apply(args, console, stop, Way::Apply).await,
@@ -104,24 +118,35 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             let parallel = args.parallel.map(usize::from);
-            Ok((command::test::run(&session, console, &outputs, parallel, args.logs).await?, false))
+            let test = async |session: &Session, outputs: &Outputs| {
+                command::test::run(session, console, outputs, parallel, args.logs).await
+            };
+            Ok((command::each(&session, &outputs, test).await?, false))
         }
         Verb::Diff(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let verify = lists::verify(args.verify);
             let session = reading(args.files, args.cluster, args.selection, verify, stop)?;
-            Ok((command::diff::run(&session, console, &outputs).await?, args.detailed_exit_code))
+            let diff = async |session: &Session, outputs: &Outputs| {
+                command::diff::run(session, console, outputs).await
+            };
+            Ok((command::each(&session, &outputs, diff).await?, args.detailed_exit_code))
         }
         Verb::Drift(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
-            let ending = command::drift::run(&session, console, &outputs, args.strict).await?;
-            Ok((ending, args.detailed_exit_code))
+            let drift = async |session: &Session, outputs: &Outputs| {
+                command::drift::run(session, console, outputs, args.strict).await
+            };
+            Ok((command::each(&session, &outputs, drift).await?, args.detailed_exit_code))
         }
         Verb::Status(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
-            Ok((command::status::run(&session, console, &outputs).await?, false))
+            let status = async |session: &Session, outputs: &Outputs| {
+                command::status::run(session, console, outputs).await
+            };
+            Ok((command::each(&session, &outputs, status).await?, false))
         }
         Verb::Validate(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
@@ -142,14 +167,17 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
         Verb::Locks(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
-            Ok((command::locks::run(&session, console, &outputs).await?, false))
+            let locks = async |session: &Session, outputs: &Outputs| {
+                command::locks::run(session, console, outputs).await
+            };
+            Ok((command::each(&session, &outputs, locks).await?, false))
         }
         Verb::Unlock(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let request = command::unlock::Request {
                 release: args.release,
                 revision: args.revision,
-                kind: lists::lock_kind(args.lock),
+                kind: args.lock.map(lists::lock_kind),
                 connect: lists::cluster(args.cluster),
                 environment: environment(),
                 stop: stop.clone(),
@@ -161,7 +189,37 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             apply_args.selection.target.extend(args.release);
             apply(apply_args, console, stop, Way::Recover).await
         }
-        Verb::Template(args) => Ok((command::template::run(&lists::template(*args))?, false)),
+        Verb::Adopt(args) => {
+            let from = args.from_context.map_or(OwnerBefore::Nobody, OwnerBefore::Context);
+            apply(args.apply, console, stop, Way::Adopt(from)).await
+        }
+        Verb::Convert(args) => Ok((command::convert::run(&moving::convert(args))?, false)),
+        Verb::Import(args) => {
+            let request = moving::import(args, environment(), stop)?;
+            Ok((command::import::run(&request, console).await?, false))
+        }
+        Verb::Rbac(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
+            let (ask_server, cluster_wide) = (args.ask_server, args.cluster_wide);
+            let options = command::rbac::Options { ask_server, cluster_wide, subject: args.subject };
+            let rbac = async |session: &Session, outputs: &Outputs| {
+                command::rbac::run(session, outputs, &options).await
+            };
+            Ok((command::each(&session, &outputs, rbac).await?, false))
+        }
+        Verb::Template(args) => {
+            let request = lists::template(*args);
+            // Rendering looks at no clock and at no signal; what is asked for meanwhile must be heard.
+            let rendering = tokio::task::spawn_blocking(move || command::template::run(&request));
+            tokio::select! {
+                done = rendering => {
+                    let done = done.map_err(|error| Failure::of("the chart cannot be rendered", &error))?;
+                    Ok((done?, false))
+                }
+                signal = stop.wait() => Ok((Ending { signal: Some(signal), ..Ending::default() }, false)),
+            }
+        }
     }
 }
 
@@ -182,16 +240,20 @@ fn reading(
         verify,
         really_new: false,
         retry: false,
+        adopts_from: None,
+        as_if_owned: false,
         stop: stop.clone(),
+        part: command::Chosen::default(),
     })
 }
 
 /// The verbs that carry a plan out.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Way {
     Apply,
     Destroy,
     Recover,
+    Adopt(OwnerBefore),
 }
 
 async fn apply(
@@ -201,8 +263,11 @@ async fn apply(
     way: Way,
 ) -> Result<(Ending, bool), Failure> {
     let outputs = Outputs::parse(&args.output.output)?;
+    let adopts_from = if let Way::Adopt(from) = &way { Some(from.clone()) } else { None };
+    let mut files = lists::files(args.files)?;
+    files.scheduled = args.scheduled;
     let session = command::Session {
-        files: lists::files(args.files)?,
+        files,
         connect: lists::cluster(args.cluster),
         selection: lists::selection(args.selection),
         environment: environment(),
@@ -210,7 +275,10 @@ async fn apply(
         verify: lists::verify(args.verify),
         really_new: args.really_new,
         retry: args.retry,
+        adopts_from,
+        as_if_owned: false,
         stop: stop.clone(),
+        part: command::Chosen::default(),
     };
     let options = command::apply::Options {
         destroy: way == Way::Destroy,
@@ -220,11 +288,14 @@ async fn apply(
         hook_logs: args.hook_logs,
         lock_wait: args.lock_wait,
     };
-    let ending = match way {
-        Way::Recover => command::recover::run(&session, console, &outputs, options).await?,
-        Way::Apply | Way::Destroy => command::apply::run(&session, console, &outputs, options).await?,
+    command::apply::consent(&session, options)?;
+    let verb = async |session: &Session, outputs: &Outputs| match way {
+        Way::Recover => command::recover::run(session, console, outputs, options).await,
+        Way::Apply | Way::Destroy | Way::Adopt(_) => {
+            command::apply::run(session, console, outputs, options).await
+        }
     };
-    Ok((ending, false))
+    Ok((command::each(&session, &outputs, verb).await?, false))
 }
 
 fn fail(failure: &Failure) -> ExitCode {
@@ -245,6 +316,9 @@ fn code_of(ending: Ending, detailed: bool) -> ExitCode {
     }
     if ending.blocked {
         outcomes.push(FailureClass::Refused.into());
+    }
+    if ending.held {
+        outcomes.push(ExitCode::Held);
     }
     if ending.changes && detailed {
         outcomes.push(ExitCode::ChangesPending);

@@ -78,15 +78,22 @@ pub(super) mod lists {
             set_app: args.set_app,
             helmsman_compat: args.helmsman_compat,
             allow_outside_paths: args.allow_outside_paths,
+            allow_exec: args.allow_exec,
             no_env_subst: args.no_env_subst,
             subst_env_values: args.subst_env_values,
             fetching: Fetching { offline: args.offline, locked: args.locked },
             keep_untracked: args.keep_untracked_releases,
+            skip_pending: args.skip_pending,
+            scheduled: false,
         })
     }
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {
-        ConnectOptions { kubeconfig: args.kubeconfig, context: args.kube_context, request_timeout: None }
+        ConnectOptions {
+            kubeconfig: args.kubeconfig,
+            context: args.kube_context,
+            ..ConnectOptions::default()
+        }
     }
 
     pub(in crate::cli) fn lock_kind(kind: args::LockKind) -> Kind {

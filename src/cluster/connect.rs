@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedAuthInfo, NamedCluster,
+    NamedContext,
+};
 
 use super::read::Reader;
 
@@ -14,8 +17,39 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The context to use; without it the kubeconfig's current one.
     pub context: Option<String>,
+    /// A cluster that is described here, unless a context of the name is there.
+    pub described: Option<Described>,
     /// How long one request may take, connection and body included; nothing for the usual limit.
     pub request_timeout: Option<Duration>,
+}
+
+/// A cluster that no kubeconfig has to describe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The URL of the API server.
+    pub server: String,
+    /// The file with the certificate of its authority.
+    pub authority: PathBuf,
+    /// The token of who asks.
+    pub token: Option<Token>,
+    /// The files with the certificate and the key of who asks.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// A token, and how it is read.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Token {
+    /// Again and again, from a file that somebody renews.
+    File(PathBuf),
+    /// Once.
+    Text(String),
+}
+
+impl std::fmt::Debug for Token {
+    /// Leaves the token out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
 }
 
 /// A client whose cluster is known.
@@ -44,6 +78,16 @@ pub enum ConnectError {
     /// Neither a kubeconfig nor a pod's service account.
     #[error("no cluster: there is no kubeconfig and this is not a pod of a cluster")]
     NoCluster,
+    /// The kubeconfig says one thing and the files another.
+    #[error("the context `{context}` of the kubeconfig leads to {server}, and not to {described}")]
+    OtherServer {
+        /// The context.
+        context: String,
+        /// Where it leads to.
+        server: String,
+        /// Where it should lead to.
+        described: String,
+    },
     /// TLS material, proxy or credential plugin.
     #[error("cannot make a client for {server}")]
     Client {
@@ -70,6 +114,9 @@ impl ConnectError {
             }
             ConnectError::Kubeconfig { .. } | ConnectError::NoCluster => {
                 "set KUBECONFIG, or name the file with `--kubeconfig FILE`".to_owned()
+            }
+            ConnectError::OtherServer { .. } => {
+                "correct `settings.clusterURI`, or name another `settings.kubeContext`".to_owned()
             }
             ConnectError::Client { .. } => {
                 "check the certificates, the proxy and the credential plugin of this context".to_owned()
@@ -99,15 +146,87 @@ fn kubeconfig_of(options: &ConnectOptions) -> Result<Kubeconfig, ConnectError> {
     })
 }
 
+/// Returns what there is if it has the context, else a kubeconfig of the described cluster; it is never written.
+fn in_place_of(
+    found: Result<Kubeconfig, ConnectError>,
+    described: &Described,
+    options: &ConnectOptions,
+) -> Result<Kubeconfig, ConnectError> {
+    let has_context = |found: &Kubeconfig| {
+        options
+            .context
+            .as_ref()
+            .is_some_and(|name| found.contexts.iter().any(|context| context.name == *name))
+    };
+    match found {
+        Ok(found) if has_context(&found) => return Ok(found),
+        Err(error) if !is_absent(&error) => return Err(error),
+        _ => {}
+    }
+    let text = |path: &PathBuf| Some(path.display().to_string());
+    let name = options.context.clone().unwrap_or_else(|| described.server.clone());
+    let cluster = Cluster {
+        server: Some(described.server.clone()),
+        certificate_authority: text(&described.authority),
+        ..Cluster::default()
+    };
+    let (token_file, token) = match &described.token {
+        Some(Token::File(path)) => (text(path), None),
+        Some(Token::Text(token)) => (None, Some(token.clone().into())),
+        None => (None, None),
+    };
+    let user = AuthInfo {
+        token_file,
+        token,
+        client_certificate: described.identity.as_ref().and_then(|(certificate, _)| text(certificate)),
+        client_key: described.identity.as_ref().and_then(|(_, key)| text(key)),
+        ..AuthInfo::default()
+    };
+    let context = Context { cluster: name.clone(), user: Some(name.clone()), ..Context::default() };
+    Ok(Kubeconfig {
+        clusters: vec![NamedCluster {
+            name: name.clone(),
+            cluster: Some(cluster),
+            other: Default::default(),
+        }],
+        auth_infos: vec![NamedAuthInfo {
+            name: name.clone(),
+            auth_info: Some(user),
+            other: Default::default(),
+        }],
+        contexts: vec![NamedContext {
+            name: name.clone(),
+            context: Some(context),
+            other: Default::default(),
+        }],
+        current_context: Some(name),
+        ..Kubeconfig::default()
+    })
+}
+
+/// Tells whether there is no kubeconfig at all.
+fn is_absent(error: &ConnectError) -> bool {
+    matches!(error, ConnectError::Kubeconfig { source, .. }
+        if matches!(&**source, KubeconfigError::ReadConfig(io, _) if io.kind() == std::io::ErrorKind::NotFound)
+            || matches!(&**source, KubeconfigError::FindPath))
+}
+
 /// Makes a client for the cluster that `options` mean; no request is sent to it yet.
 ///
 /// A named context or file is never replaced by another cluster: only when nothing is named and there is no
 /// kubeconfig at all, the account of the surrounding pod is used.
 pub async fn connect(options: &ConnectOptions) -> Result<Connection, ConnectError> {
-    let (mut config, context) = match kubeconfig_of(options) {
+    let kubeconfig = match &options.described {
+        Some(described) => in_place_of(kubeconfig_of(options), described, options),
+        None => kubeconfig_of(options),
+    };
+    let (mut config, context) = match kubeconfig {
         Ok(kubeconfig) => {
             let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
-            let context = options.context.clone().or_else(|| kubeconfig.current_context.clone());
+            let named = kubeconfig.current_context.clone();
+            // One that was made up has no name.
+            let is_real = |name: &String| options.described.as_ref().is_none_or(|made| made.server != *name);
+            let context = options.context.clone().or_else(|| named.filter(is_real));
             let selection = KubeConfigOptions { context: options.context.clone(), ..Default::default() };
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &selection).await;
             let config = config.map_err(|source| ConnectError::Kubeconfig {
@@ -119,10 +238,7 @@ pub async fn connect(options: &ConnectOptions) -> Result<Connection, ConnectErro
         }
         Err(error) => {
             let named = options.kubeconfig.is_some() || options.context.is_some();
-            let absent = matches!(&error, ConnectError::Kubeconfig { source, .. }
-                if matches!(&**source, KubeconfigError::ReadConfig(io, _) if io.kind() == std::io::ErrorKind::NotFound)
-                    || matches!(&**source, KubeconfigError::FindPath));
-            if named || !absent {
+            if named || !is_absent(&error) {
                 return Err(error);
             }
             (kube::Config::incluster().map_err(|_| ConnectError::NoCluster)?, None)
@@ -131,6 +247,10 @@ pub async fn connect(options: &ConnectOptions) -> Result<Connection, ConnectErro
     // Repetitions are decided here, per request: kube's own policy would repeat writes after a 504.
     config.default_retry = false;
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    if let Some(described) = options.described.as_ref().filter(|described| described.server != server) {
+        let (context, described) = (context.unwrap_or_default(), described.server.clone());
+        return Err(ConnectError::OtherServer { context, server, described });
+    }
     let client = kube::Client::try_from(config)
         .map_err(|source| ConnectError::Client { server: server.clone(), source: Box::new(source) })?;
     Ok(Connection { reader: Reader::new(client, options.request_timeout), server, context })

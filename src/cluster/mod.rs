@@ -14,7 +14,7 @@ mod watch;
 mod write;
 
 pub use api::{Answer, ApiError, Cause, Refusal};
-pub use connect::{ConnectError, ConnectOptions, Connection, connect};
+pub use connect::{ConnectError, ConnectOptions, Connection, Described, Token, connect};
 pub use discovery::{Discovery, Resource};
 pub use follow::{Follow, Pace, Sight, Watches};
 pub use gate::{Closed, Deadline, Gate};

@@ -286,6 +286,25 @@ impl Reader {
         self.api.send(&call).await
     }
 
+    /// Asks the server what this user may do: `reviews` is a resource of `authorization.k8s.io`, the answer its status.
+    /// Nothing is stored.
+    ///
+    /// # Errors
+    /// The server does not answer, or does not let this user ask.
+    pub async fn review(&self, reviews: &str, spec: Value) -> Result<Value, ApiError> {
+        let body = serde_json::json!({"apiVersion": "authorization.k8s.io/v1", "spec": spec});
+        let call = Call {
+            method: Method::POST,
+            path: format!("/apis/authorization.k8s.io/v1/{reviews}"),
+            accept: "application/json",
+            content_type: Some("application/json"),
+            body: body.to_string().into_bytes(),
+            repeat: Repeat::Always,
+        };
+        let mut answer = self.api.send(&call).await?;
+        Ok(answer.body["status"].take())
+    }
+
     /// Returns the last lines of a container's log.
     pub async fn log_tail(
         &self,

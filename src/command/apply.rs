@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::app_hooks;
 use super::cluster::Cluster;
 use super::locking::Locking;
 use super::output::{Format, Outputs};
 use super::prepare::Loaded;
 use super::saved::Opened;
-use super::{Console, Ending, Session, errors, saved};
+use super::{Console, Ending, Session, errors, notify, preflight, saved};
 use crate::cluster::Writer;
-use crate::dsf::state::OnError;
+use crate::dsf::state::{OnError, Webhook};
 use crate::execute::{self, Event, Outcome, Outcomes};
 use crate::failure::{Failure, FailureClass};
-use crate::model::ReleaseKey;
+use crate::host::{clock, env, secrets};
+use crate::model::{ClusterIdentity, ReleaseKey};
 use crate::plan::{Action, Operation, Plan};
 use crate::report;
+use crate::report::notification::{self, Digest, Standing};
 use crate::ui::{self, Style};
 
 /// What the flags say.
@@ -39,8 +42,20 @@ pub struct Options {
 enum Way {
     /// To its end.
     Ended(Ending),
-    /// Another run was at work meanwhile: what was planned may no longer hold.
-    Again,
+    /// What was planned may no longer hold; why.
+    Again(&'static str),
+}
+
+/// Makes sure, before anything is read, that consent can be had: by a flag, a saved plan or a question.
+///
+/// # Errors
+/// There is no terminal to ask on.
+pub fn consent(session: &Session, options: Options) -> Result<(), Failure> {
+    if options.yes || ui::ask::can_ask() || saved::is_saved(session) {
+        return Ok(());
+    }
+    let failure = Failure::new(FailureClass::Usage, "there is no terminal to ask for consent on");
+    Err(failure.hint("add `--yes` to go ahead without a question"))
 }
 
 /// Plans, shows the plan, asks for consent where it is due, and carries the plan out.
@@ -51,8 +66,9 @@ pub async fn run(
     options: Options,
 ) -> Result<Ending, Failure> {
     let opened = saved::open(session)?;
+    let adopts = session.adopts_from.is_some();
     if let Some(opened) = &opened
-        && options.destroy
+        && (options.destroy || adopts)
     {
         let failure = Failure::new(FailureClass::Usage, "a saved plan is carried out by `apply`");
         let made = if opened.destroy { "destroys" } else { "does not destroy" };
@@ -62,29 +78,49 @@ pub async fn run(
     let yes = options.yes || opened.is_some();
     let (session, destroy) =
         opened.as_ref().map_or((session, options.destroy), |opened| (&opened.session, opened.destroy));
-    if !yes && !ui::ask::can_ask() {
-        let failure = Failure::new(FailureClass::Usage, "there is no terminal to ask for consent on");
-        return Err(failure.hint("add `--yes` to go ahead without a question"));
-    }
-    let operation = if destroy { Operation::Destroy } else { Operation::Reconcile };
-    let verb = if destroy { "destroy" } else { "apply" };
+    let (operation, verb) = match (adopts, destroy) {
+        (true, _) => (Operation::Adopt, "adopt"),
+        (false, true) => (Operation::Destroy, "destroy"),
+        (false, false) => (Operation::Reconcile, "apply"),
+    };
     let mut locking = None;
     let mut done = Done::default();
     let ending = loop {
-        let (loaded, cluster) = session.connected().await?;
+        let (loaded, cluster) = match session.connected().await {
+            Ok(connected) => connected,
+            Err(failure) => {
+                // The files may be fine all the same, and say who wants to know.
+                if let Some(loaded) = session.load().ok().filter(|_| done.plans == 0) {
+                    done.meets(&loaded, None);
+                }
+                break Err(failure);
+            }
+        };
+        done.meets(&loaded, Some(&cluster));
         let writer = Writer::new(cluster.reader.clone());
         let locking =
             locking.get_or_insert_with(|| Locking::of(session, &loaded, &writer, verb, options.lock_wait));
-        let work = Work { session, opened: opened.as_ref(), console, outputs, options, yes, operation };
+        let work = Work { session, opened: opened.as_ref(), console, outputs, options, yes, operation, verb };
         match work.once(&loaded, cluster, &writer, locking, &mut done).await {
             Ok(Way::Ended(ending)) => break Ok(ending),
-            Ok(Way::Again) => ui::message("the cluster was changed meanwhile: plans again"),
+            Ok(Way::Again(why)) => ui::message(&format!("{why}: plans again")),
             Err(failure) => break Err(failure),
         }
     };
     // Whatever happened, nobody has to wait for this run any more.
     if let Some(locking) = locking {
         locking.close().await;
+    }
+    let digest = match &ending {
+        Ok(_) => done.digest.take(),
+        Err(failure) => {
+            let run = notification::Run { verb: verb.to_owned(), who: env::who().0 };
+            let cluster = done.cluster.as_ref();
+            Some(Digest::of_failure(&run, &done.context, cluster, &failure.to_string()))
+        }
+    };
+    if let Some(digest) = digest {
+        notify::send(&done.webhooks, &digest).await;
     }
     ending
 }
@@ -97,9 +133,22 @@ const MOST_PLANS: u32 = 3;
 struct Done {
     plans: u32,
     releases: BTreeMap<ReleaseKey, Outcome>,
+    /// What is told at the end, to whom, and of which cluster.
+    digest: Option<Digest>,
+    webhooks: Vec<Webhook>,
+    context: String,
+    cluster: Option<ClusterIdentity>,
 }
 
 impl Done {
+    /// Takes in what is to be told about, and to whom. From then on no output shows where that is.
+    fn meets(&mut self, loaded: &Loaded, cluster: Option<&Cluster>) {
+        self.webhooks.clone_from(&loaded.state.settings.webhooks);
+        self.webhooks.iter().for_each(|webhook| secrets::learn(webhook.url()));
+        self.context.clone_from(&loaded.state.context);
+        self.cluster = cluster.map(|cluster| cluster.identity.clone());
+    }
+
     /// Adds what earlier plans did to what the last one says.
     fn merged(&self, mut outcomes: Outcomes) -> Outcomes {
         for (key, outcome) in &self.releases {
@@ -121,9 +170,39 @@ struct Work<'a> {
     options: Options,
     yes: bool,
     operation: Operation,
+    verb: &'static str,
 }
 
 impl Work<'_> {
+    /// Ends the run, and keeps what is to be told of it.
+    fn ended(&self, done: &mut Done, plan: &Plan, outcomes: &Outcomes, ending: Ending) -> Way {
+        let standing = if ending.failed || ending.locked || ending.signal.is_some() {
+            Standing::Bad
+        } else if ending.blocked || ending.held {
+            Standing::Held
+        } else {
+            Standing::Good
+        };
+        let run = notification::Run { verb: self.verb.to_owned(), who: env::who().0 };
+        done.digest = Digest::of(&run, plan, outcomes, standing);
+        Way::Ended(ending)
+    }
+
+    /// Returns why nothing may be changed now; a run that no schedule started always may.
+    fn closed(&self, loaded: &Loaded) -> Option<String> {
+        let windows = &loaded.state.settings.windows;
+        let now = clock::now();
+        if !self.session.files.scheduled || windows.is_empty() || windows.iter().any(|w| w.is_open(now)) {
+            return None;
+        }
+        let next = windows
+            .iter()
+            .filter_map(|window| Some((window.opens_after(now)?, window)))
+            .min_by_key(|(at, _)| *at);
+        let next = next.map(|(at, window)| format!("; the next one opens at {at} ({})", window.shown));
+        Some(format!("no window of `settings.windows` is open{}", next.unwrap_or_default()))
+    }
+
     /// Plans, shows, asks, takes the lock and carries out. The lock comes last: nothing is written, not even that, where
     /// nothing is to be done, and nobody has to wait while a person thinks.
     async fn once(
@@ -134,11 +213,15 @@ impl Work<'_> {
         locking: &mut Locking,
         done: &mut Done,
     ) -> Result<Way, Failure> {
-        let Work { session, opened, console, outputs, options, yes, operation } = *self;
+        let Work { session, opened, console, outputs, options, yes, operation, .. } = *self;
         let plan = session.planned_on(loaded, &cluster, operation).await?;
         errors::checked(&plan)?;
         if let Some(opened) = opened {
             opened.check(&plan)?;
+        }
+        locking.put(plan.lock_place.as_deref());
+        if !plan.has_changes() && locking.take_dead().await {
+            return Ok(Way::Again("a run that is dead left its lock behind"));
         }
         // With a machine-readable result on stdout the plan is progress.
         let style = if outputs.stdout == Format::Text { console.out } else { console.err };
@@ -154,35 +237,48 @@ impl Work<'_> {
             // others rest on.
             let why = "not every release could be rendered";
             ui::message(&format!("nothing was applied, because {why}"));
-            outputs.write(|_| String::new(), || report::run_json(&plan, &left(&plan, why)))?;
-            return Ok(Way::Ended(Ending {
-                changes: plan.has_changes(),
-                blocked: plan.has_blocked(),
-                failed: true,
-                ..Ending::default()
-            }));
+            let outcomes = left(&plan, why);
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let (changes, blocked) = (plan.has_changes(), plan.has_blocked());
+            let ending =
+                Ending { changes, blocked, failed: true, held: plan.has_held(), ..Ending::default() };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
+        }
+        if let Some(failure) = preflight::check(session, loaded, &cluster, &plan).await {
+            ui::message(&failure.to_string());
+            let why = "rights are missing";
+            let outcomes = left(&plan, why);
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let (changes, held) = (plan.has_changes(), plan.has_held());
+            let ending = Ending { changes, blocked: true, failed: unfit, held, ..Ending::default() };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
         }
         if !plan.has_changes() {
-            outputs.write(
-                |_| String::new(),
-                || report::run_json(&plan, &done.merged(left(&plan, "there is nothing to do"))),
-            )?;
-            return Ok(Way::Ended(Ending {
+            let outcomes = done.merged(left(&plan, "there is nothing to do"));
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let ending = Ending {
                 blocked: plan.has_blocked(),
+                held: plan.has_held(),
                 failed: unfit,
                 signal: session.stop.asked(),
                 ..Ending::default()
-            }));
+            };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
         }
         if options.warnings_as_errors && errors::warned(&plan) {
             ui::message("nothing was applied");
-            outputs.write(|_| String::new(), || report::run_json(&plan, &left(&plan, "the server warns")))?;
-            return Ok(Way::Ended(Ending {
-                changes: true,
-                blocked: true,
-                failed: unfit,
-                ..Ending::default()
-            }));
+            let outcomes = left(&plan, "the server warns");
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let ending = Ending { changes: true, blocked: true, failed: unfit, ..Ending::default() };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
+        }
+        if let Some(why) = self.closed(loaded) {
+            ui::message(&format!("held: nothing was applied, because {why}"));
+            let outcomes = left(&plan, &why);
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let blocked = plan.has_blocked();
+            let ending = Ending { changes: true, blocked, failed: unfit, held: true, ..Ending::default() };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
         }
         if !yes && !agreed(session, &plan).await {
             let signal = session.stop.asked();
@@ -201,9 +297,10 @@ impl Work<'_> {
             waited = locking.take().await?;
         }
         if waited {
-            return Ok(Way::Again);
+            return Ok(Way::Again("the cluster was changed meanwhile"));
         }
         let writer = locking.behind(writer);
+        let programs = app_hooks::Programs::of(session, loaded, &plan)?;
         let progress = ui::progress::Progress::new(console.err, console.live);
         let show = |event: Event| progress.show(&event);
         let outcomes = execute::run(
@@ -215,6 +312,7 @@ impl Work<'_> {
                 parallel: options.parallel.unwrap_or(loaded.state.settings.parallel),
                 hook_logs: options.hook_logs,
                 stop_on_error: loaded.state.settings.on_error == OnError::Stop,
+                environment: programs.environment.clone(),
                 stop: &session.stop,
                 events: &show,
             },
@@ -224,7 +322,7 @@ impl Work<'_> {
         if outcomes.overtaken && yes && opened.is_none() && done.plans < MOST_PLANS {
             let good = outcomes.releases.into_iter().filter(|(_, outcome)| !outcome.is_failure());
             done.releases.extend(good.filter(|(_, outcome)| !matches!(outcome, Outcome::Unchanged)));
-            return Ok(Way::Again);
+            return Ok(Way::Again("the cluster was changed meanwhile"));
         }
         let outcomes = done.merged(outcomes);
         let text = |terminal: bool| {
@@ -232,15 +330,15 @@ impl Work<'_> {
             ui::run_view::render(&outcomes, style)
         };
         outputs.write(text, || report::run_json(&plan, &outcomes))?;
-        let failed = outcomes.has_failed();
-        let signal = session.stop.asked();
-        Ok(Way::Ended(Ending {
+        let ending = Ending {
             changes: true,
             blocked: plan.has_blocked(),
-            failed: failed || unfit,
+            failed: outcomes.has_failed() || unfit,
             locked: outcomes.has_locked(),
-            signal,
-        }))
+            held: plan.has_held(),
+            signal: session.stop.asked(),
+        };
+        Ok(self.ended(done, &plan, &outcomes, ending))
     }
 }
 

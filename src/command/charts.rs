@@ -9,6 +9,7 @@ use crate::chart::{self, Chart};
 use crate::dsf::state::{ChartSource, ChartVersion, Release};
 use crate::failure;
 use crate::fetch;
+use crate::model::ReleaseKey;
 use crate::plan::Reason;
 
 /// The charts that were loaded, by path.
@@ -19,6 +20,8 @@ pub(super) struct ChartCache {
     loaded: BTreeMap<PathBuf, Result<Arc<Chart>, String>>,
     /// Those that were fetched.
     fetched: BTreeMap<Asked, Result<Found, String>>,
+    /// Releases whose chart is not by whom it has to be, and why.
+    foreign: BTreeMap<ReleaseKey, String>,
 }
 
 impl ChartCache {
@@ -30,6 +33,21 @@ impl ChartCache {
     /// Adds what was fetched.
     pub(super) fn add(&mut self, fetched: BTreeMap<Asked, Result<Found, String>>) {
         self.fetched.extend(fetched);
+    }
+
+    /// Looks who made the charts of releases that say who it has to be.
+    pub(super) async fn verify<'r>(
+        &mut self,
+        sources: &Sources<'_>,
+        releases: impl Iterator<Item = &'r Release>,
+    ) {
+        for release in releases.filter(|release| sources::is_verified(release)) {
+            let asked = (release.chart.source.clone(), release.chart.version.clone());
+            let found = self.fetched.get(&asked).and_then(|found| found.as_ref().ok());
+            if let Err(why) = sources.verify(release, found).await {
+                self.foreign.insert(release.key.clone(), why);
+            }
+        }
     }
 
     /// Gives charts in folders what they list and do not have. One that cannot be completed is not usable.
@@ -62,6 +80,10 @@ impl ChartCache {
     /// The reason why it cannot be used, with its place.
     pub(super) fn chart(&mut self, release: &Release) -> Result<Arc<Chart>, Reason> {
         let refused = |message: String| Reason::NotRendered { message };
+        if let Some(why) = self.foreign.get(&release.key) {
+            let origin = release.origins.get("verify").unwrap_or(&release.origin);
+            return Err(refused(format!("{origin}: the chart is not verified: {why}")));
+        }
         let ChartSource::Local(path) = &release.chart.source else {
             let asked = (release.chart.source.clone(), release.chart.version.clone());
             let origin = release.origins.get("chart").unwrap_or(&release.origin);

@@ -7,6 +7,8 @@ use serde_json::Value as Json;
 
 use super::cluster::Cluster;
 use super::given::{ValueContext, error_text, user_values};
+use super::programs::Programs;
+use super::secrets;
 use crate::chart::Chart;
 use crate::chart::coalesce::Merger;
 use crate::chart::reuse::{LastValues, reuse_values};
@@ -37,6 +39,8 @@ pub(super) struct Job {
     pub(super) chart: Result<Arc<Chart>, Reason>,
     pub(super) past: Past,
     pub(super) context: Arc<ValueContext>,
+    /// What runs a post-renderer; nothing where programs are not allowed.
+    pub(super) programs: Option<Programs>,
 }
 
 /// What a chart may know of earlier revisions.
@@ -112,6 +116,11 @@ impl Past {
             config: record.release.config.clone(),
         });
         Self { next, current, given: given.unwrap_or_default() }
+    }
+
+    /// The values of earlier revisions.
+    fn configs(&self) -> impl Iterator<Item = &Map> {
+        self.current.iter().map(|current| &current.config).chain([&self.given.config])
     }
 }
 
@@ -199,6 +208,19 @@ pub(super) async fn render_all(
     done
 }
 
+/// Renders every job without a cluster: every object that a chart looks up is absent.
+pub(super) fn render_offline(jobs: Vec<Job>) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
+    let capabilities = Capabilities::offline();
+    let offline = |job: Job| Attempt { lookups: Lookups::offline(), ..Attempt::new(job) };
+    let tried = render_chunk(jobs.into_iter().map(offline).collect(), &capabilities);
+    let done = tried.into_iter().filter_map(|tried| match tried {
+        Tried::Done(key, result) => Some((key, *result)),
+        // Nothing is missing where nobody can be asked.
+        Tried::Asks(_) => None,
+    });
+    done.collect()
+}
+
 /// A job with the answers that its lookups have so far.
 struct Attempt {
     job: Job,
@@ -255,7 +277,22 @@ fn render_one(renderer: &mut render::Renderer, mut attempt: Attempt, capabilitie
         Ok(given) => given,
         Err(message) => return Tried::Done(key, Box::new(Err(Reason::NotRendered { message }))),
     };
+    for former in attempt.job.past.configs() {
+        secrets::learn_former(&config, former);
+    }
+    let post_render = match (&release.post_renderer, &attempt.job.programs) {
+        (None, _) => None,
+        (Some(command), Some(programs)) => {
+            Some(programs.post_render(release, command, context.secrets.variables()))
+        }
+        (Some(command), None) => {
+            let what = format!("the post-renderer of app {}", release.app);
+            let reason = Reason::ExecNotAllowed { what, command: command.shown.clone() };
+            return Tried::Done(key, Box::new(Err(reason)));
+        }
+    };
     let options = render::Options {
+        post_render,
         skip_schema: release.skip_schema,
         sub_notes: release.sub_notes,
         ..render::Options::default()

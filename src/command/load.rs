@@ -28,12 +28,18 @@ pub struct Files {
     pub helmsman_compat: bool,
     /// Whether paths in files may lead out of their repository.
     pub allow_outside_paths: bool,
+    /// Whether programs may run that the files name.
+    pub allow_exec: bool,
     /// Whether variables of the environment are left as they are written.
     pub no_env_subst: bool,
     /// Whether variables in values files are replaced too.
     pub subst_env_values: bool,
     /// How charts are fetched.
     pub fetching: Fetching,
+    /// Whether releases with a pending operation are left alone.
+    pub skip_pending: bool,
+    /// Whether a schedule started the run, so that windows and failure budgets count.
+    pub scheduled: bool,
     /// Whether releases that left the files stay.
     pub keep_untracked: bool,
 }
@@ -64,10 +70,35 @@ impl Files {
     /// # Errors
     /// A file that was named cannot be read. What is wrong inside of it is in the result.
     pub(super) fn read(&self, environment: &BTreeMap<String, String>, look: Look) -> Result<Read, Failure> {
+        let states = self.states.iter().map(|path| source(path)).collect::<Result<Vec<_>, _>>()?;
+        self.read_sources(states, environment, look)
+    }
+
+    /// Reads a text as if it stood in a file of this name.
+    ///
+    /// # Errors
+    /// A file of variables cannot be read.
+    pub(super) fn read_text(
+        &self,
+        path: &Path,
+        text: String,
+        environment: &BTreeMap<String, String>,
+        look: Look,
+    ) -> Result<Read, Failure> {
+        let dir = path.parent().map(PathBuf::from).unwrap_or_default();
+        let source = dsf::Source { name: path.display().to_string(), bytes: text.into_bytes(), dir };
+        self.read_sources(vec![source], environment, look)
+    }
+
+    fn read_sources(
+        &self,
+        states: Vec<dsf::Source>,
+        environment: &BTreeMap<String, String>,
+        look: Look,
+    ) -> Result<Read, Failure> {
         let (environment, notes) = self.variables(environment)?;
         let sources =
             |paths: &[PathBuf]| paths.iter().map(|path| source(path)).collect::<Result<Vec<_>, _>>();
-        let states = sources(&self.states)?;
         let specs = sources(&self.specs)?;
         let given = states.iter().chain(&specs).map(|source| files::repository_of(&source.dir));
         let roots: Option<Vec<PathBuf>> = (!self.allow_outside_paths).then(|| given.collect());
@@ -79,6 +110,7 @@ impl Files {
             environment: self.environment.clone(),
             set_app: self.set_app.clone(),
             roots: roots.clone(),
+            allow_exec: self.allow_exec,
             specs,
         };
         let loaded = dsf::load(&states, &environment, &HostFiles, &options);
@@ -113,10 +145,30 @@ impl Files {
     }
 }
 
-fn source(path: &Path) -> Result<dsf::Source, Failure> {
+/// Reads one file.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn source(path: &Path) -> Result<dsf::Source, Failure> {
     let bytes = files::read(path).map_err(|error| unreadable_state(path, &error))?;
     let dir = path.parent().map(PathBuf::from).unwrap_or_default();
     Ok(dsf::Source { name: path.display().to_string(), bytes, dir })
+}
+
+/// Returns repositories that the command line names, as a file would declare them.
+///
+/// # Errors
+/// A name or an address that a file could not have either.
+pub(super) fn repositories(
+    named: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, dsf::state::Repository>, Failure> {
+    let lines: String = named.iter().map(|(name, url)| format!("{name:?} = {url:?}\n")).collect();
+    let text = format!("[namespaces.default]\n[helmRepos]\n{lines}");
+    let source =
+        dsf::Source { name: "--repo.toml".to_owned(), bytes: text.into_bytes(), dir: PathBuf::new() };
+    let options = dsf::Options { no_substitution: true, ..dsf::Options::default() };
+    let loaded = dsf::load(&[source], &BTreeMap::new(), &HostFiles, &options);
+    loaded.map(|loaded| loaded.state.repositories).map_err(|problems| refused(&problems))
 }
 
 /// Returns the failure for a desired-state file that cannot be read.
@@ -130,7 +182,7 @@ pub(super) fn refused(problems: &Problems) -> Failure {
 }
 
 /// The real file tree.
-struct HostFiles;
+pub(super) struct HostFiles;
 
 impl dsf::Files for HostFiles {
     fn kind(&self, path: &Path) -> dsf::PathKind {

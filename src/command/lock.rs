@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use super::load::{self, Files, Look};
 use super::lock_file::{Entry, LockFile};
+use super::remote_secrets;
+use super::secrets::Secrets;
 use super::sources::Sources;
 use super::{Console, Ending};
 use crate::dsf::state::ChartSource;
@@ -25,7 +27,10 @@ pub async fn run(
     let loaded = read.loaded.map_err(|problems| load::refused(&problems))?;
     let state = &loaded.state;
     // What is locked already does not matter: each chart is asked for anew.
-    let sources = Sources::new(environment, &state.repositories, None, &files.fetching)
+    let secrets = Secrets::new(read.environment, state.settings.eyaml.clone(), files.allow_exec);
+    let known = state.repositories.values();
+    let secrets = remote_secrets::of_repositories(&secrets, environment, None, known).await;
+    let sources = Sources::new(environment, &state.repositories, secrets, None, &files.fetching)
         .map_err(|why| Failure::new(FailureClass::Failed, "charts cannot be fetched").cause(why))?;
     let found = sources.fetch(state.releases.iter()).await;
     let local: BTreeSet<&PathBuf> = state

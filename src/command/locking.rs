@@ -8,7 +8,7 @@ use super::Session;
 use super::prepare::Loaded;
 use crate::cluster::Writer;
 use crate::dsf::state::{self, DesiredState};
-use crate::execute::{Held, LockError, LockOptions, Locks, Patience, Waiting};
+use crate::execute::{Held, LockError, LockOptions, Locks, Past, Patience, Waiting};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::Signal;
 use crate::host::{clock, env, random};
@@ -20,7 +20,9 @@ pub(super) struct Locking {
     locks: Option<Arc<Locks>>,
     /// The lock of the file; nothing where no release has a namespace.
     name: Option<Name>,
-    /// The locks that will be wanted.
+    /// Where it is kept if no record says another place.
+    usual: Option<Name>,
+    /// The locks of the releases.
     others: Vec<Name>,
     held: Option<Held>,
     context: String,
@@ -44,6 +46,7 @@ impl Locking {
                 info: info(&session.environment, &state.context, operation),
                 clock: Arc::new(clock::SystemClock),
                 stop: session.stop.clone(),
+                newest_only: state.settings.lock_queue == state::LockQueue::Newest,
             };
             Locks::new(writer, options)
         });
@@ -54,8 +57,13 @@ impl Locking {
         }
         Self {
             locks,
-            name: namespace(state).map(|namespace| Name::context(namespace, &state.context)),
-            others: loaded.selected.iter().map(|key| Name::release(&key.namespace, &key.name)).collect(),
+            name: None,
+            usual: namespace(state).map(|namespace| Name::context(namespace, &state.context)),
+            others: state
+                .releases
+                .iter()
+                .map(|release| Name::release(&release.key.namespace, &release.key.name))
+                .collect(),
             held: None,
             context: state.context.clone(),
         }
@@ -64,6 +72,15 @@ impl Locking {
     /// Returns how releases are locked.
     pub(super) fn locks(&self) -> Option<Arc<Locks>> {
         self.locks.clone()
+    }
+
+    /// Puts the lock of the file where the last run had it, as records tell: namespaces come and go, and everybody has to
+    /// look in the same one. Once it is held it stays.
+    pub(super) fn put(&mut self, place: Option<&str>) {
+        if self.held.is_none() {
+            let name = place.map(|namespace| Name::context(namespace, &self.context));
+            self.name = name.filter(|_| self.usual.is_some()).or_else(|| self.usual.clone());
+        }
     }
 
     /// Tells whether the lock of the file is still to be taken.
@@ -82,42 +99,72 @@ impl Locking {
     /// # Errors
     /// Another run holds it for longer than this one waits, or it cannot be had.
     pub(super) async fn take(&mut self) -> Result<bool, Failure> {
-        let (Some(locks), Some(name)) = (&self.locks, &self.name) else { return Ok(false) };
+        let (Some(locks), Some(name)) = (self.locks.clone(), self.name.clone()) else { return Ok(false) };
         if self.held.is_some() {
             return Ok(false);
         }
+        match self.take_at(&locks, &name).await {
+            // The namespace of the last run is gone.
+            Err(LockError::NoNamespace { .. }) if self.usual.as_ref().is_some_and(|usual| *usual != name) => {
+                self.name = self.usual.clone();
+                let usual = self.usual.clone().unwrap_or(name);
+                match self.take_at(&locks, &usual).await {
+                    Err(LockError::NoNamespace { .. }) => Ok(false),
+                    taken => taken.map_err(|error| failure(&self.context, &error)),
+                }
+            }
+            Err(LockError::NoNamespace { .. }) => Ok(false),
+            taken => taken.map_err(|error| failure(&self.context, &error)),
+        }
+    }
+
+    async fn take_at(&mut self, locks: &Arc<Locks>, name: &Name) -> Result<bool, LockError> {
         let said = std::sync::Mutex::new(BTreeSet::new());
         let told = |waiting: Waiting<'_>| {
             let mut said = said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if said.insert(waiting.holder.to_owned()) {
-                ui::message(&format!(
-                    "context {}: another run is in progress, waits for it: {}",
-                    self.context, waiting.holder
-                ));
+                self.tell("another run is in progress, waits for it", &waiting);
             }
         };
-        match locks.acquire(name, &self.others, Patience::Wait, &told).await {
-            Ok(held) => {
-                let waited = held.waited();
-                self.held = Some(held);
-                Ok(waited)
-            }
-            Err(LockError::NoNamespace { .. }) => Ok(false),
-            Err(error) => Err(failure(&self.context, &error)),
-        }
+        let held = locks.acquire(name, &self.others, Patience::Wait, &told).await?;
+        let waited = held.waited();
+        locks.is_placed(&name.namespace);
+        self.held = Some(held);
+        Ok(waited)
     }
 
-    /// Gives the lock of the file back.
-    pub(super) async fn close(self) {
-        if let Some(held) = self.held {
-            held.release().await;
+    fn tell(&self, what: &str, waiting: &Waiting<'_>) {
+        ui::message(&format!("context {}: {what}: {}", self.context, waiting.holder));
+    }
+
+    /// Where nothing is to be done, looks whether a run that is dead left the lock of the file behind, and takes it then.
+    /// Returns whether one did: what was planned while it was alive may no longer hold.
+    pub(super) async fn take_dead(&mut self) -> bool {
+        let (Some(locks), Some(name)) = (&self.locks, &self.name) else { return false };
+        if self.held.is_none() {
+            let told = |waiting: Waiting<'_>| {
+                self.tell("another run has the lock, looks whether it is alive", &waiting);
+            };
+            let held = locks.take_dead(name, &self.others, &told).await;
+            self.held = held;
+            return self.held.is_some();
         }
+        false
+    }
+
+    /// Gives the lock of the file back; and if it was taken from a run that is dead, those of its releases that it left.
+    pub(super) async fn close(self) {
+        let Some(held) = self.held else { return };
+        if let (Past::Silent, Some(locks)) = (held.past(), &self.locks) {
+            locks.free_dead(&self.others).await;
+        }
+        held.release().await;
     }
 }
 
 fn failure(context: &str, error: &LockError) -> Failure {
     let class = match error {
-        LockError::Held { .. } => FailureClass::Locked,
+        LockError::Held { .. } | LockError::Superseded { .. } => FailureClass::Locked,
         LockError::Interrupted { signal: Signal::Hangup } => FailureClass::HungUp,
         LockError::Interrupted { signal: Signal::Interrupt } => FailureClass::Interrupted,
         LockError::Interrupted { signal: Signal::Terminate } => FailureClass::Terminated,
@@ -141,8 +188,8 @@ pub(super) fn kind(lock: state::Lock) -> Option<Kind> {
     }
 }
 
-/// The lock of a file is kept in the first namespace, by name, of its releases: that is the same one for everybody who
-/// has the file.
+/// The lock of a file is kept where the last run kept it, and where none did, in the first namespace, by name, of its
+/// releases: that is the same one for everybody who has the file.
 pub(super) fn namespace(state: &DesiredState) -> Option<&str> {
     let of = |enabled: bool| {
         let releases = state.releases.iter().filter(move |release| release.enabled || !enabled);
@@ -161,6 +208,7 @@ pub(super) fn info(environment: &BTreeMap<String, String>, context: &str, operat
         who,
         pid,
         job: lock::job_url(environment),
+        run: lock::run_number(environment),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         context: context.to_owned(),
         operation: operation.to_owned(),

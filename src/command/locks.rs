@@ -7,7 +7,8 @@ use super::output::Outputs;
 use super::prepare::api_failure;
 use super::{Console, Ending, Session};
 use crate::failure::Failure;
-use crate::lock::{Name, Sight, Times};
+use crate::history;
+use crate::lock::{Kind, Name, Sight, Times};
 use crate::model::ReleaseKey;
 use crate::observe;
 use crate::report::{self, LockRow};
@@ -22,16 +23,24 @@ async fn show(session: &Session, outputs: &Outputs) -> Result<Ending, Failure> {
     let loaded = session.load()?;
     let cluster = session.open(&loaded.state).await?;
     let settings = &loaded.state.settings;
-    let namespaces: BTreeSet<String> =
+    let mut namespaces: BTreeSet<String> =
         loaded.state.releases.iter().map(|release| release.key.namespace.clone()).collect();
-    let mut histories = observe::histories(&cluster.reader, namespaces.iter().cloned()).await;
+    let histories = observe::histories(&cluster.reader, namespaces.iter().cloned()).await;
     let mut rows = Vec::new();
-    if let Some(kind) = locking::kind(settings.lock) {
+    if let Some(place) = place(&histories, &loaded.state.context) {
+        namespaces.insert(place);
+    }
+    for kind in [Kind::Lease, Kind::Secret] {
+        let is_ours = locking::kind(settings.lock) == Some(kind);
         let failed = |error| api_failure("the locks cannot be listed", &error);
         let look = async || {
             let mut found: BTreeMap<(String, String), Sight> = BTreeMap::new();
             for namespace in &namespaces {
-                let locks = observe::locks(&cluster.reader, kind, namespace).await.map_err(failed)?;
+                let locks = match observe::locks(&cluster.reader, kind, namespace).await {
+                    // Nobody has to have rights on what the file does not use.
+                    Err(error) if error.is_status(403) && !is_ours => continue,
+                    locks => locks.map_err(failed)?,
+                };
                 found.extend(locks.into_iter().map(|(name, sight)| ((namespace.clone(), name), sight)));
             }
             Ok::<_, Failure>(found)
@@ -44,7 +53,7 @@ async fn show(session: &Session, outputs: &Outputs) -> Result<Ending, Failure> {
             for ((namespace, object), sight) in look().await? {
                 let silent =
                     first.get(&(namespace.clone(), object.clone())).is_some_and(|then| *then == sight);
-                rows.push(row(namespace, &object, &sight, silent, &mut histories));
+                rows.push(row(kind, namespace, &object, &sight, silent, &histories));
             }
         }
     }
@@ -53,23 +62,31 @@ async fn show(session: &Session, outputs: &Outputs) -> Result<Ending, Failure> {
     Ok(Ending::default())
 }
 
+/// Returns the namespace in which the lock of the context was kept last.
+fn place(histories: &observe::Histories, context: &str) -> Option<String> {
+    let keys = histories.of_context(context);
+    history::lock_place(keys.iter().filter_map(|key| histories.get(key)), context)
+}
+
 fn row(
+    kind: Kind,
     namespace: String,
     object: &str,
     sight: &Sight,
     silent: bool,
-    histories: &mut observe::Histories,
+    histories: &observe::Histories,
 ) -> LockRow {
     let (scope, name) = Name::subject(object).unwrap_or(("object", object));
     let key = ReleaseKey::new(&namespace, name);
-    let history = (scope == "release").then(|| histories.take(&key).ok()).flatten();
-    let latest = history.as_ref().and_then(|history| history.latest());
+    let history = Some(()).filter(|()| scope == "release").and_then(|()| histories.get(&key));
+    let latest = history.and_then(|history| history.latest());
     let state = match (sight.holder.is_empty(), silent) {
         (true, _) => "free",
         (false, true) => "silent",
         (false, false) => "renewed",
     };
     LockRow {
+        kind: kind.name(),
         namespace,
         object: object.to_owned(),
         scope,
@@ -93,7 +110,7 @@ fn table(rows: &[LockRow]) -> String {
             format!("{revision} {}", row.status.as_deref().unwrap_or_default()).trim_end().to_owned()
         });
         vec![
-            format!("{} {}/{}", row.scope, row.namespace, row.name),
+            format!("{} {}/{} ({})", row.scope, row.namespace, row.name, row.kind),
             row.state.to_owned(),
             revision.unwrap_or_else(|| "-".to_owned()),
             row.holder.as_ref().map_or_else(|| row.id.clone(), |holder| holder.line()),

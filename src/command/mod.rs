@@ -1,30 +1,42 @@
 //! The verbs, one file each: resolve, observe, plan, show, execute, report.
 
+mod app_hooks;
 pub mod apply;
 mod arrivals;
 mod charts;
 mod cluster;
+mod clusters;
 pub mod config;
 mod content;
+pub mod convert;
 pub mod diff;
 pub mod drift;
 mod errors;
 pub mod explain;
 mod given;
+pub mod import;
 mod load;
 pub mod lock;
 mod lock_file;
 mod locking;
 pub mod locks;
 mod moves;
+mod notify;
 mod observer;
 mod output;
 pub mod plan;
+mod preflight;
 mod prepare;
+mod programs;
+pub mod rbac;
 pub mod recover;
 mod recovery;
+mod remote_secrets;
+mod remote_values;
+mod removals;
 mod saved;
 pub mod schema;
+mod secrets;
 mod select;
 mod sources;
 pub mod status;
@@ -33,9 +45,10 @@ pub mod test;
 pub mod unlock;
 pub mod validate;
 
+pub use clusters::each;
 pub use load::Files;
 pub use output::{Format, Outputs};
-pub use prepare::Session;
+pub use prepare::{Chosen, Session};
 pub use select::Selection;
 pub use sources::Fetching;
 
@@ -63,6 +76,22 @@ pub struct Ending {
     pub failed: bool,
     /// Another run holds the lock of at least one release.
     pub locked: bool,
+    /// Something is held back: outside of its window, or after too many failures.
+    pub held: bool,
     /// The signal that ended the run.
     pub signal: Option<crate::host::signals::Signal>,
+}
+
+impl Ending {
+    /// Returns how two parts of one run ended together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            changes: self.changes || other.changes,
+            blocked: self.blocked || other.blocked,
+            failed: self.failed || other.failed,
+            locked: self.locked || other.locked,
+            held: self.held || other.held,
+            signal: self.signal.or(other.signal),
+        }
+    }
 }

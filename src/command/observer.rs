@@ -270,3 +270,18 @@ pub(super) async fn remnants(
 fn unreadable((key, error): Unread) -> Reason {
     Reason::Unreadable { what: key.to_string(), message: error.to_string() }
 }
+
+/// Returns the existing namespaces in which something comes that a quota may count.
+pub(super) fn quota_namespaces(wanted: &[Wanted], missing: &BTreeSet<String>) -> BTreeSet<String> {
+    let contents = wanted.iter().filter_map(|wanted| wanted.content.as_ref()?.as_ref().ok());
+    let comes = |object: &&ObservedObject| match &object.answer {
+        ServerAnswer::Accepted { .. } | ServerAnswer::Later { .. } => {
+            object.live.is_none()
+                || matches!(object.key.gvk.kind.as_str(), "PersistentVolumeClaim" | "Service" | "Pod")
+        }
+        ServerAnswer::Unasked { .. } | ServerAnswer::Refused { .. } | ServerAnswer::Unknown { .. } => false,
+    };
+    let namespaces = contents.flat_map(|content| content.objects.iter().filter(comes));
+    let namespaces = namespaces.filter_map(|object| object.key.namespace.clone());
+    namespaces.filter(|namespace| !missing.contains(namespace)).collect()
+}

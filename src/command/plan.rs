@@ -53,6 +53,7 @@ fn next_command(session: &Session, operation: Operation) -> String {
     let verb = match operation {
         Operation::Reconcile => "apply",
         Operation::Destroy => "destroy",
+        Operation::Adopt => "adopt",
     };
     let files: Vec<String> = session.files.states.iter().map(|path| path.display().to_string()).collect();
     let mut command = format!("statectl {verb} {}", files.join(" "));

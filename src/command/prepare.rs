@@ -2,32 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::app_hooks;
 use super::arrivals::Arrivals;
 use super::charts::ChartCache;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, described};
+use super::clusters::{self, LeftOut, Part};
 use super::content::{self, Rendered};
 use super::given::ValueContext;
 use super::load::{self, Files, Look};
 use super::lock_file::LockFile;
 use super::moves;
-use super::observer::{Kept, Observer, recorded_objects, remnants};
+use super::observer::{Kept, Observer, quota_namespaces, recorded_objects, remnants};
+use super::programs::Programs;
 use super::recovery;
+use super::remote_secrets;
+use super::remote_values;
+use super::removals;
+use super::secrets::Secrets;
 use super::select::Selection;
-use super::sources::Sources;
+use super::sources::{self, Sources};
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
-use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, MaxPrune, Moved, Release};
+use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, Moved, OnError, Release};
 use crate::failure::{Failure, FailureClass};
 use crate::host::signals::{Signal, Stop};
 use crate::host::{clock, random};
 use crate::model::ReleaseKey;
 use crate::observe::{self, Histories, NamespaceMarks, Scalers, Verify};
-use crate::plan::{
-    self, ObservedObject, Operation, Plan, PlanInput, Reason, ServerAnswer, SpaceKind, Stray, Wanted,
-};
+use crate::plan::app_hooks::HookInput;
+use crate::plan::{self, Operation, OwnerBefore, Plan, PlanInput, Reason, SpaceKind, Stray};
+use crate::text::plural;
 
 /// What a verb was asked to work on.
+#[derive(Clone)]
 pub struct Session {
     /// The files.
     pub files: Files,
@@ -45,8 +53,29 @@ pub struct Session {
     pub verify: Verify,
     /// Whether an interrupted operation is taken up however often it was.
     pub retry: bool,
+    /// Whose releases are adopted; nothing with every other operation.
+    pub adopts_from: Option<OwnerBefore>,
+    /// Whether the plan is what it would be if the releases of the file belonged to it already.
+    pub as_if_owned: bool,
     /// Asks for the end.
     pub stop: Stop,
+    /// The cluster it is about, where the files name several.
+    pub part: Chosen,
+}
+
+/// The cluster that a session is about: none until the files were read.
+#[derive(Clone, Default)]
+pub struct Chosen {
+    part: Option<Part>,
+    /// What was read to find it out; whoever is first uses it, and who comes later reads anew.
+    read: Arc<Mutex<Option<load::Read>>>,
+}
+
+impl Chosen {
+    /// Returns one for what was read already.
+    pub(super) fn of(read: load::Read) -> Self {
+        Self { part: None, read: Arc::new(Mutex::new(Some(read))) }
+    }
 }
 
 /// A desired state that was read without a problem.
@@ -59,33 +88,91 @@ pub(super) struct Loaded {
     roots: Option<Vec<PathBuf>>,
     /// The selected releases.
     pub(super) selected: BTreeSet<ReleaseKey>,
+    /// What belongs to other clusters; `state` is without it.
+    left_out: LeftOut,
 }
 
 impl Session {
     /// Reads the files.
     pub(super) fn load(&self) -> Result<Loaded, Failure> {
-        let read = self.files.read(&self.environment, Look::default())?;
-        let loaded = read.loaded.map_err(|problems| load::refused(&problems))?;
+        let kept = self.part.read.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let read = match kept {
+            Some(read) => read,
+            None => self.files.read(&self.environment, Look::default())?,
+        };
+        let mut loaded = read.loaded.map_err(|problems| load::refused(&problems))?;
+        let flag = self.connect.context.as_deref();
+        let parts = clusters::parts(&loaded.state, flag);
+        let ((Some(part), _) | (None, [part])) = (&self.part.part, parts.as_slice()) else {
+            return Err(one_cluster());
+        };
+        let left_out = clusters::restrict(&mut loaded.state, part, flag);
+        clusters::each_once(&loaded.state)?;
         let selected = self.selection.choose(&loaded.state.releases)?;
         let notes = loaded.notes.iter().map(ToString::to_string);
-        let notes = notes.chain(read.notes).collect();
+        let mut notes: Vec<String> = notes.chain(read.notes).collect();
+        if let Some(flag) = flag.filter(|_| !left_out.releases.is_empty()) {
+            let count = plural(left_out.releases.len(), "release");
+            notes.push(format!(
+                "{count} of other clusters left out: `--kube-context {flag}` means one cluster"
+            ));
+        }
+        let eyaml = loaded.state.settings.eyaml.clone();
         let values = ValueContext {
             environment: self.files.subst_env_values.then(|| read.environment.clone()),
-            variables: read.environment,
+            secrets: Arc::new(Secrets::new(read.environment, eyaml, self.files.allow_exec)),
             recursive: self.files.helmsman_compat,
+            remote: BTreeMap::new(),
+            roots: read.roots.clone(),
         };
-        Ok(Loaded { state: loaded.state, notes, values: Arc::new(values), roots: read.roots, selected })
+        let (state, values, roots) = (loaded.state, Arc::new(values), read.roots);
+        Ok(Loaded { state, notes, values, roots, selected, left_out })
+    }
+
+    /// Returns the clusters that have something selected, and whether a failure on one keeps the run from the next.
+    ///
+    /// # Errors
+    /// The files cannot be read, or the selection matches nothing on any cluster.
+    pub(super) fn parts(&self) -> Result<(Vec<Part>, bool), Failure> {
+        let read = self.files.read(&self.environment, Look::default())?;
+        let state = match &read.loaded {
+            Ok(loaded) => &loaded.state,
+            Err(problems) => return Err(load::refused(problems)),
+        };
+        let flag = self.connect.context.as_deref();
+        let mut parts = clusters::parts(state, flag);
+        let stops = state.settings.on_error == OnError::Stop;
+        if parts.len() > 1 && !self.selection.is_everything() {
+            self.selection.choose(&state.releases)?;
+            parts.retain(|part| {
+                let mut state = state.clone();
+                clusters::restrict(&mut state, part, flag);
+                self.selection.choose(&state.releases).is_ok()
+            });
+        }
+        *self.part.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+        Ok((parts, stops))
+    }
+
+    /// Returns a session that is about one of several clusters.
+    pub(super) fn of_part(&self, part: &Part) -> Self {
+        let part = Chosen { part: Some(part.clone()), read: Arc::clone(&self.part.read) };
+        Self { part, ..self.clone() }
     }
 
     /// Connects to the cluster that the command line or the file names, and makes sure that it is the expected
     /// one before anything of it is read.
     pub(super) async fn open(&self, state: &DesiredState) -> Result<Cluster, Failure> {
         let mut options = self.connect.clone();
+        let own = self.part.part.as_ref().and_then(|part| part.context.clone());
+        // Releases that name their context say with it which cluster they expect.
+        let nothing = ExpectCluster::default();
+        let expected = if own.is_some() { &nothing } else { &state.settings.expect_cluster };
+        options.described = described(state, &options, own.is_some());
         if options.context.is_none() {
-            options.context = state.settings.kube_context.clone();
+            options.context = own.or_else(|| state.settings.kube_context.clone());
         }
         let connection = cluster::connect(&options).await.map_err(connect_failure)?;
-        let expected = &state.settings.expect_cluster;
         check_expected(expected, &connection.server, connection.context.as_deref(), Uid::NotAsked)?;
         let unreachable = |error: ApiError| {
             api_failure(format!("the cluster {} cannot be used", connection.server), &error)
@@ -148,8 +235,13 @@ impl Session {
 
     /// Makes the plan.
     async fn plan(&self, loaded: &Loaded, cluster: &Cluster, operation: Operation) -> Result<Plan, Failure> {
-        let input = self.gather(loaded, cluster, operation).await?;
-        Ok(plan::plan(&input))
+        let mut input = self.gather(loaded, cluster, operation).await?;
+        let plan = plan::plan(&input);
+        // Only hooks that run cost a look at their manifests.
+        match app_hooks::look(self, loaded, cluster, &mut input, &plan).await {
+            true => Ok(plan::plan(&input)),
+            false => Ok(plan),
+        }
     }
 
     async fn gather(
@@ -166,6 +258,7 @@ impl Session {
             .iter()
             .map(|release| release.key.namespace.clone())
             .chain(state.namespaces.keys().filter(|_| self.selection.is_everything()).cloned())
+            .filter(|name| !loaded.left_out.namespaces.contains(name))
             .collect();
         let reader = &cluster.reader;
         let failed = |error: ApiError| api_failure("the cluster cannot be read", &error);
@@ -177,6 +270,9 @@ impl Session {
         )
         .await;
         let observed_namespaces = observed_namespaces.map_err(failed)?;
+        if self.as_if_owned {
+            histories.claim(releases.iter().map(|release| &release.key), &state.context);
+        }
         let missing: BTreeSet<String> = observed_namespaces
             .iter()
             .filter(|namespace| !namespace.exists)
@@ -184,14 +280,14 @@ impl Session {
             .collect();
 
         let mut rendered = match operation {
-            Operation::Destroy => BTreeMap::new(),
+            Operation::Destroy | Operation::Adopt => BTreeMap::new(),
             Operation::Reconcile => self.render_all(&releases, loaded, cluster, &histories).await,
         };
         let incomplete = rendered.values().any(Result::is_err);
-        let removal_withheld = removal_withheld(state, operation, incomplete, self.allow_prune);
+        let removal_withheld = removals::withheld(state, operation, incomplete, self.allow_prune);
         let moves = moves::of_run(state, &loaded.selected);
         moves::read_histories(cluster, &moves, &mut histories).await;
-        let strays = self.strays(state, cluster, &mut histories, operation, &mut notes, &moves).await?;
+        let strays = self.strays(loaded, cluster, &mut histories, operation, &mut notes, &moves).await?;
         let arrivals = Arrivals::of(rendered.values().filter_map(|rendered| rendered.as_ref().ok()));
 
         let scalers = Scalers::new(&cluster.discovery);
@@ -215,13 +311,17 @@ impl Session {
             context: state.context.clone(),
             operation,
             removal_withheld,
-            most_removals: most_removals(state, self.allow_prune, wanted.len() + strays.len()),
+            most_removals: removals::most(state, self.allow_prune, wanted.len() + strays.len()),
+            adopts_from: self.adopts_from.clone(),
             really_new: self.really_new,
             partial: !self.selection.is_everything(),
             reverse_removals: state.settings.reverse_delete,
             now: clock::now(),
             salt: random::bytes(),
             recovery,
+            skip_pending: self.files.skip_pending || state.settings.skip_pending,
+            scheduled: self.files.scheduled,
+            hooks: HookInput { allow_exec: self.files.allow_exec, ..HookInput::default() },
             namespaces: observed_namespaces,
             quotas,
             wanted,
@@ -235,27 +335,32 @@ impl Session {
     async fn charts<'r>(
         &self,
         loaded: &Loaded,
+        cluster: Option<&Cluster>,
         releases: impl Iterator<Item = &'r Release> + Clone,
     ) -> ChartCache {
         let mut cache = ChartCache::within(loaded.roots.clone());
         let is_remote = |release: &&Release| !matches!(release.chart.source, ChartSource::Local(_));
         let remote = releases.clone().filter(is_remote);
-        let local = releases.filter_map(|release| match &release.chart.source {
+        let local = releases.clone().filter_map(|release| match &release.chart.source {
             ChartSource::Local(path) => Some(path),
             _ => None,
         });
         let incomplete = cache.incomplete(local);
-        if remote.clone().next().is_none() && incomplete.is_empty() {
+        let nothing_verified = !releases.clone().any(sources::is_verified);
+        if remote.clone().next().is_none() && incomplete.is_empty() && nothing_verified {
             return cache;
         }
         let lock = LockFile::beside(&self.files.states).map_err(|failure| failure.to_string());
-        let sources = lock.and_then(|lock| {
-            Sources::new(&self.environment, &loaded.state.repositories, lock, &self.files.fetching)
-        });
+        let known = &loaded.state.repositories;
+        let (secrets, environment) = (&loaded.values.secrets, &self.environment);
+        let secrets = remote_secrets::of_repositories(secrets, environment, cluster, known.values()).await;
+        let sources =
+            lock.and_then(|lock| Sources::new(environment, known, secrets, lock, &self.files.fetching));
         match sources {
             Ok(sources) => {
                 cache.add(sources.fetch(remote).await);
                 cache.complete(&sources, incomplete.iter()).await;
+                cache.verify(&sources, releases).await;
             }
             Err(why) => {
                 let asked = |release: &Release| (release.chart.source.clone(), release.chart.version.clone());
@@ -274,38 +379,57 @@ impl Session {
         histories: &Histories,
     ) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
         let context = &loaded.state.context;
-        let enabled = releases.iter().filter(|release| release.enabled);
-        let mut cache = self.charts(loaded, enabled.clone().copied()).await;
-        let jobs: Vec<content::Job> = enabled
-            .map(|release| content::Job {
-                release: (*release).clone(),
-                chart: cache.chart(release),
-                past: histories
-                    .get(&release.key)
-                    .map(|history| content::Past::of(history, context))
-                    .unwrap_or_default(),
-                context: Arc::clone(&loaded.values),
-            })
-            .collect();
-        content::render_all(cluster, jobs).await
+        let past = |release: &Release| {
+            let history = histories.get(&release.key);
+            history.map(|history| content::Past::of(history, context)).unwrap_or_default()
+        };
+        content::render_all(cluster, self.jobs(releases, loaded, Some(cluster), past).await).await
+    }
+
+    /// Returns what is rendered of the enabled releases; `past` is what a chart may know of earlier revisions.
+    pub(super) async fn jobs(
+        &self,
+        releases: &[&Release],
+        loaded: &Loaded,
+        cluster: Option<&Cluster>,
+        past: impl Fn(&Release) -> content::Past,
+    ) -> Vec<content::Job> {
+        let enabled = releases.iter().filter(|release| release.enabled).copied();
+        let mut cache = self.charts(loaded, cluster, enabled.clone()).await;
+        let (values, environment) = (&loaded.values, &self.environment);
+        let mut values = remote_secrets::gathered(values, environment, cluster, enabled.clone()).await;
+        let remote = remote_values::fetch(enabled.clone(), self.files.fetching.offline).await;
+        if !remote.is_empty() {
+            Arc::make_mut(&mut values).remote = remote;
+        }
+        let job = |release: &Release| content::Job {
+            release: release.clone(),
+            chart: cache.chart(release),
+            past: past(release),
+            context: Arc::clone(&values),
+            programs: self.files.allow_exec.then(|| Programs::new(&self.stop)),
+        };
+        enabled.map(job).collect()
     }
 
     /// Finds releases of this context that the file does not have. A selection finds none.
     async fn strays(
         &self,
-        state: &DesiredState,
+        loaded: &Loaded,
         cluster: &Cluster,
         histories: &mut Histories,
         operation: Operation,
         notes: &mut Vec<String>,
         moves: &[Moved],
     ) -> Result<Vec<Stray>, Failure> {
+        let state = &loaded.state;
         if operation == Operation::Destroy {
             // Releases of the file that still have their old names: they go with the others.
             let old_names = moves.iter().map(|moved| moved.from.clone());
             return strays_of(state, cluster, histories, old_names).await;
         }
-        if !self.selection.is_everything() || !state.context_is_set || self.files.keep_untracked {
+        let looks = operation == Operation::Reconcile && self.selection.is_everything();
+        if !looks || !state.context_is_set || self.files.keep_untracked {
             return Ok(Vec::new());
         }
         let failed = |error: ApiError| api_failure("the releases of this context cannot be listed", &error);
@@ -320,6 +444,20 @@ impl Session {
         let mut found = everywhere.unwrap_or_default();
         found.extend(histories.of_context(&state.context));
         found.retain(|key| state.release(key).is_none() && !moves.iter().any(|moved| moved.from == *key));
+        // Two contexts may well lead to one cluster: what is in the files is never taken for something that left them.
+        for key in found.iter().filter(|key| loaded.left_out.releases.contains(key)) {
+            notes.push(format!(
+                "{key} is on this cluster, and the files have it on another one: it is left alone; to remove it here, \
+                 uninstall it by hand"
+            ));
+        }
+        found.retain(|key| !loaded.left_out.releases.contains(key));
+        // Nor is the old name of one that moves there: that run has it move.
+        let moves_there = |key: &ReleaseKey| {
+            let mut moved = state.moved.iter().filter(|moved| moved.from == *key);
+            moved.any(|moved| loaded.left_out.releases.contains(&moved.to))
+        };
+        found.retain(|key| !moves_there(key));
         let unread: BTreeSet<String> = found
             .iter()
             .map(|key| key.namespace.clone())
@@ -359,21 +497,6 @@ async fn strays_of(
     Ok(strays)
 }
 
-/// Returns the existing namespaces in which something comes that a quota may count.
-fn quota_namespaces(wanted: &[Wanted], missing: &BTreeSet<String>) -> BTreeSet<String> {
-    let contents = wanted.iter().filter_map(|wanted| wanted.content.as_ref()?.as_ref().ok());
-    let comes = |object: &&ObservedObject| match &object.answer {
-        ServerAnswer::Accepted { .. } | ServerAnswer::Later { .. } => {
-            object.live.is_none()
-                || matches!(object.key.gvk.kind.as_str(), "PersistentVolumeClaim" | "Service" | "Pod")
-        }
-        ServerAnswer::Unasked { .. } | ServerAnswer::Refused { .. } | ServerAnswer::Unknown { .. } => false,
-    };
-    let namespaces = contents.flat_map(|content| content.objects.iter().filter(comes));
-    let namespaces = namespaces.filter_map(|object| object.key.namespace.clone());
-    namespaces.filter(|namespace| !missing.contains(namespace)).collect()
-}
-
 fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {
     let namespace = state.namespaces.get(name).cloned().unwrap_or_default();
     let mut specs = BTreeMap::new();
@@ -389,35 +512,6 @@ fn marks_of(state: &DesiredState, name: &str) -> NamespaceMarks {
         // A namespace that the file only uses, as kube-system, keeps its labels.
         authoritative: state.settings.labels_authoritative && namespace.origin.is_some(),
         specs,
-    }
-}
-
-/// Nothing is removed where it is not certain that the file is all there is.
-fn removal_withheld(
-    state: &DesiredState,
-    operation: Operation,
-    incomplete: bool,
-    allowed: bool,
-) -> Option<String> {
-    if operation == Operation::Destroy {
-        return None;
-    }
-    if state.releases.is_empty() && !allowed {
-        return Some("the file has no app left; if all are meant to go, add `--allow-prune`".to_owned());
-    }
-    if incomplete {
-        return Some("not every release of the file could be rendered".to_owned());
-    }
-    None
-}
-
-/// Returns how many releases that left the file one run may remove; three always pass.
-fn most_removals(state: &DesiredState, allowed: bool, total: usize) -> Option<usize> {
-    const ALWAYS: usize = 3;
-    match state.settings.max_prune {
-        _ if allowed => None,
-        MaxPrune::Count(count) => Some(count),
-        MaxPrune::Percent(percent) => Some((total * usize::from(percent) / 100).max(ALWAYS)),
     }
 }
 
@@ -458,6 +552,12 @@ fn check_expected(
             Err(failure.hint("use the right context, or correct `settings.expectCluster`"))
         }
     }
+}
+
+fn one_cluster() -> Failure {
+    let failure =
+        Failure::new(FailureClass::Usage, "the files name several clusters, and one is needed here");
+    failure.hint("name it with `--kube-context`")
 }
 
 pub(super) fn connect_failure(error: ConnectError) -> Failure {

@@ -34,16 +34,6 @@ pub async fn run(
         return Ok(Ending::default());
     }
     let selection = Selection { targets, ..Selection::default() };
-    let session = Session {
-        files: session.files.clone(),
-        connect: session.connect.clone(),
-        selection,
-        environment: session.environment.clone(),
-        allow_prune: session.allow_prune,
-        really_new: session.really_new,
-        verify: session.verify,
-        retry: session.retry,
-        stop: session.stop.clone(),
-    };
+    let session = Session { selection, ..session.clone() };
     apply::run(&session, console, outputs, options).await
 }

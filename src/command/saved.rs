@@ -52,6 +52,7 @@ fn asked(session: &Session, operation: Operation) -> Asked {
         no_env_subst: session.files.no_env_subst,
         subst_env_values: session.files.subst_env_values,
         keep_untracked: session.files.keep_untracked,
+        skip_pending: session.files.skip_pending,
         kube_context: session.connect.context.clone(),
         targets: selection.targets.clone(),
         exclude_targets: selection.exclude_targets.clone(),
@@ -74,20 +75,28 @@ pub(super) struct Opened {
     pub(super) destroy: bool,
 }
 
+/// Tells whether a saved plan was named instead of a desired-state file.
+pub(super) fn is_saved(session: &Session) -> bool {
+    bytes(session).is_some()
+}
+
+/// Returns the content of the saved plan that was named. What cannot be read is reported where desired-state files
+/// are read.
+fn bytes(session: &Session) -> Option<(&Path, Vec<u8>)> {
+    let [path] = session.files.states.as_slice() else { return None };
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    let bytes = files::read(path).ok()?;
+    saved_plan::is_saved_plan(&bytes).then_some((path, bytes))
+}
+
 /// Returns the saved plan that was named instead of a desired-state file, if one was.
 ///
 /// # Errors
 /// It is not readable, flags say something besides it, or a file that it was made from is not the same any more.
 pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
-    let [path] = session.files.states.as_slice() else { return Ok(None) };
-    // What cannot be read is reported where desired-state files are read.
-    if path.as_os_str() == "-" {
-        return Ok(None);
-    }
-    let Ok(bytes) = files::read(path) else { return Ok(None) };
-    if !saved_plan::is_saved_plan(&bytes) {
-        return Ok(None);
-    }
+    let Some((path, bytes)) = bytes(session) else { return Ok(None) };
     let saved = SavedPlan::read(&bytes).map_err(|error| {
         Failure::of(format!("{}: the saved plan cannot be read", path.display()), &error)
             .usage()
@@ -95,7 +104,8 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
     })?;
     let asks_more = !session.selection.is_everything()
         || session.selection.with_needs
-        || Files { states: Vec::new(), ..session.files.clone() } != Files::default()
+        // A file never permits that programs run: whoever carries the plan out does.
+        || Files { states: Vec::new(), allow_exec: false, scheduled: false, ..session.files.clone() } != Files::default()
         || session.allow_prune
         || session.really_new;
     if asks_more {
@@ -121,14 +131,18 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             set_app: Vec::new(),
             helmsman_compat: asked.helmsman_compat,
             allow_outside_paths: asked.allow_outside_paths,
+            allow_exec: session.files.allow_exec,
             no_env_subst: asked.no_env_subst,
             subst_env_values: asked.subst_env_values,
             fetching: session.files.fetching,
             keep_untracked: asked.keep_untracked,
+            skip_pending: asked.skip_pending,
+            scheduled: session.files.scheduled,
         },
         connect: ConnectOptions {
             kubeconfig: session.connect.kubeconfig.clone(),
             context: session.connect.context.clone().or_else(|| asked.kube_context.clone()),
+            described: None,
             request_timeout: session.connect.request_timeout,
         },
         selection: Selection {
@@ -139,15 +153,12 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             labels: asked.labels.clone(),
             with_needs: asked.with_needs,
         },
-        environment: session.environment.clone(),
         allow_prune: asked.allow_prune,
         really_new: asked.really_new,
-        retry: session.retry,
-        verify: session.verify,
-        stop: session.stop.clone(),
+        ..session.clone()
     };
     let destroy = saved.asked.destroy;
-    Ok(Some(Opened { saved, path: path.clone(), session, destroy }))
+    Ok(Some(Opened { saved, path: path.to_owned(), session, destroy }))
 }
 
 impl Opened {

@@ -8,15 +8,17 @@ use futures::StreamExt as _;
 
 use super::given::error_text;
 use super::lock_file::{Entry, LockFile};
+use super::secrets::Secrets;
 use crate::chart::metadata::Dependency;
 use crate::chart::{self, Chart};
-use crate::dsf::state::{ChartSource, ChartVersion, Release, Repository};
+use crate::dsf::state::{ChartSource, ChartVersion, Cosign, Release, Repository, Verify};
 use crate::fetch;
 use crate::fetch::docker::DockerConfig;
 use crate::fetch::http::Access;
+use crate::fetch::provenance::Signer;
 use crate::fetch::remote::{Fetcher, Source};
 use crate::fetch::store::Store;
-use crate::host::files;
+use crate::host::{files, secrets as known};
 use crate::value::{Map, Value};
 use crate::yaml;
 
@@ -38,6 +40,8 @@ pub(super) struct Found {
 pub(super) struct Sources<'a> {
     fetcher: Fetcher,
     repositories: &'a BTreeMap<String, Repository>,
+    /// Where user names and passwords of repositories come from.
+    secrets: Secrets,
     /// Repositories of Helm's own configuration.
     known_to_helm: BTreeMap<String, Source>,
     lock: Option<LockFile>,
@@ -62,6 +66,7 @@ impl<'a> Sources<'a> {
     pub(super) fn new(
         environment: &BTreeMap<String, String>,
         repositories: &'a BTreeMap<String, Repository>,
+        secrets: Secrets,
         lock: Option<LockFile>,
         fetching: &Fetching,
     ) -> Result<Self, String> {
@@ -69,7 +74,7 @@ impl<'a> Sources<'a> {
         let logins = logins(environment)?;
         let known_to_helm = helm_repositories(environment)?;
         let fetcher = Fetcher::new(store, logins, fetching.offline);
-        Ok(Self { fetcher, repositories, known_to_helm, lock, locked: fetching.locked })
+        Ok(Self { fetcher, repositories, secrets, known_to_helm, lock, locked: fetching.locked })
     }
 
     /// Fetches the charts of `releases` that are not on this machine.
@@ -87,7 +92,11 @@ impl<'a> Sources<'a> {
         futures::stream::iter(fetched).buffer_unordered(SIDE_BY_SIDE).collect().await
     }
 
-    async fn one(&self, (source, version): &Asked) -> Result<Found, String> {
+    /// Fetches one chart.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub(super) async fn one(&self, (source, version): &Asked) -> Result<Found, String> {
         let source = self.source(source)?;
         self.get(&source, wanted(version)).await
     }
@@ -189,6 +198,69 @@ impl<'a> Sources<'a> {
         Ok(Found { chart: Arc::new(chart), sha256: fetched.sha256 })
     }
 
+    /// Returns the repositories of Helm's own configuration.
+    pub(super) fn known_names(&self) -> impl Iterator<Item = &str> {
+        self.known_to_helm.keys().map(String::as_str)
+    }
+
+    /// Returns the address of such a repository, if that is all that it takes to ask it.
+    pub(super) fn plain_address(&self, name: &str) -> Option<String> {
+        match self.known_to_helm.get(name)? {
+            Source::Repository { url, access, .. } if *access == Access::default() => Some(url.clone()),
+            _ => None,
+        }
+    }
+
+    /// Makes sure that a chart was made by whom its release says. `found` is the chart where it was fetched.
+    ///
+    /// # Errors
+    /// It was not, or nobody can tell.
+    pub(super) async fn verify(&self, release: &Release, found: Option<&Found>) -> Result<(), String> {
+        let (file, provenance, sha256, image) = match (&release.chart.source, found) {
+            (ChartSource::Local(path), _) => {
+                let archive = fetch::dir::archive(path)
+                    .map_err(|_| format!("{} is no archive: only those can be signed", path.display()))?;
+                let chart = chart::load::from_archive(&archive).map_err(|error| error_text(&error))?;
+                whole(&chart)?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let beside = path.with_file_name(format!("{name}.prov"));
+                let provenance = (files::kind(&beside) == files::PathKind::File).then(|| read(&beside));
+                (name, provenance.transpose()?, fetch::store::sha256(&archive), None)
+            }
+            (source, Some(found)) => {
+                whole(&found.chart)?;
+                let source = self.source(source)?;
+                let version = &found.chart.metadata.version;
+                let origin =
+                    self.fetcher.origin(&source, version).await.map_err(|error| error_text(&error))?;
+                (origin.file, origin.provenance, found.sha256.clone(), origin.image)
+            }
+            (_, None) => return Ok(()),
+        };
+        if let Some(keyring) = &release.verify.keyring {
+            let provenance = provenance.ok_or("there is no provenance file beside the chart")?;
+            let text = String::from_utf8(provenance).map_err(|_| "the provenance file is no text")?;
+            fetch::provenance::verify(&text, &read(keyring)?, &file, &sha256)
+                .map_err(|error| error_text(&error))?;
+        }
+        if let Some(cosign) = &release.verify.cosign {
+            let (image, archive) = image.ok_or("cosign signs charts in registries only")?;
+            if archive != sha256 {
+                return Err(format!("{image} holds another archive, sha256:{archive}, than sha256:{sha256}"));
+            }
+            let key;
+            let signer = match cosign {
+                Cosign::Key(path) => {
+                    key = path.display().to_string();
+                    Signer::Key(&key)
+                }
+                Cosign::Identity { identity, issuer } => Signer::Identity { identity, issuer },
+            };
+            fetch::provenance::cosign(&image, signer).await.map_err(|error| error_text(&error))?;
+        }
+        Ok(())
+    }
+
     /// Returns the lines of a lock file for what was fetched.
     pub(super) fn entry(&self, (source, version): &Asked) -> Option<(String, String)> {
         Some((self.source(source).ok()?.shown(), wanted(version).to_owned()))
@@ -199,6 +271,7 @@ impl<'a> Sources<'a> {
             ChartSource::Local(path) => Err(format!("the chart {} is on this machine", path.display())),
             ChartSource::Oci(reference) => Ok(Source::Registry { reference: reference.clone() }),
             ChartSource::Url(url) => Ok(Source::Archive { url: url.clone() }),
+            ChartSource::Git(chart) => Ok(Source::Git(chart.clone())),
             ChartSource::Repository { repository, chart } => {
                 let declared = self.repositories.get(repository);
                 let Some(declared) = declared.filter(|declared| !declared.url.is_empty()) else {
@@ -211,11 +284,47 @@ impl<'a> Sources<'a> {
                     };
                 };
                 let authorities = declared.ca_file.as_deref().map(read).transpose()?;
-                let access = Access { authorities, ..Access::default() };
+                let identity = match &declared.identity {
+                    Some((certificate, key)) => Some(pair(read(certificate)?, &read(key)?)),
+                    None => None,
+                };
+                learn_password(&declared.url);
+                let resolved = |given: &Option<String>| {
+                    let text = given.as_deref().map(|text| self.secrets.resolved(text)).transpose();
+                    text.map_err(|why| format!("the repository `{repository}`: {why}"))
+                };
+                let basic = match (resolved(&declared.username_from)?, resolved(&declared.password_from)?) {
+                    (None, None) => None,
+                    (user, password) => Some((user.unwrap_or_default(), password.unwrap_or_default())),
+                };
+                let access = Access { basic, authorities, identity, bearer: None };
                 Ok(Source::Repository { url: declared.url.clone(), access, chart: chart.clone() })
             }
         }
     }
+}
+
+/// Learns the password in an address.
+fn learn_password(url: &str) {
+    let user = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    let user = user.and_then(|host| host.rsplit_once('@')).and_then(|(user, _)| user.split_once(':'));
+    if let Some((_, password)) = user {
+        known::learn(password);
+        known::learn(&percent_encoding::percent_decode_str(password).decode_utf8_lossy());
+    }
+}
+
+/// Makes sure that a signed chart has all that it lists: what is fetched besides is not what was signed.
+fn whole(chart: &Chart) -> Result<(), String> {
+    match missing(chart).next() {
+        None => Ok(()),
+        Some(lacks) => Err(format!("the chart {} that it lists is not in it, and so not signed", lacks.name)),
+    }
+}
+
+/// Tells whether somebody has to have made a chart.
+pub(super) fn is_verified(release: &Release) -> bool {
+    release.verify != Verify::default()
 }
 
 /// Returns the dependencies that a chart lists and does not have.
@@ -240,6 +349,13 @@ fn wanted(version: &ChartVersion) -> &str {
         ChartVersion::Matching(text) => text,
         ChartVersion::Latest | ChartVersion::Any => "",
     }
+}
+
+/// Returns a certificate and its key in one PEM text.
+fn pair(mut certificate: Vec<u8>, key: &[u8]) -> Vec<u8> {
+    certificate.push(b'\n');
+    certificate.extend_from_slice(key);
+    certificate
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -299,11 +415,7 @@ fn helm_repositories(environment: &BTreeMap<String, String>) -> Result<BTreeMap<
         let (Some(name), Some(url)) = (text(entry, "name"), text(entry, "url")) else { continue };
         let file = |key: &str| text(entry, key).map(|path| read(Path::new(&path))).transpose();
         let identity = match (file("certFile")?, file("keyFile")?) {
-            (Some(mut certificate), Some(key)) => {
-                certificate.push(b'\n');
-                certificate.extend(key);
-                Some(certificate)
-            }
+            (Some(certificate), Some(key)) => Some(pair(certificate, &key)),
             _ => None,
         };
         let basic = text(entry, "username").map(|user| (user, text(entry, "password").unwrap_or_default()));

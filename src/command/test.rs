@@ -61,6 +61,7 @@ pub async fn run(
         parallel: parallel.unwrap_or(loaded.state.settings.parallel),
         stop_on_error: false,
         hook_logs: logs,
+        environment: std::collections::BTreeMap::new(),
         stop: &session.stop,
         events: &show,
     };

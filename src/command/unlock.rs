@@ -8,12 +8,12 @@ use super::output::Outputs;
 use super::prepare::connect_failure;
 use super::recovery::is_under_way;
 use super::{Console, Ending};
-use crate::cluster::{self, ConnectOptions, Writer};
+use crate::cluster::{self, ConnectOptions, Reader, Writer};
 use crate::execute::{self, Event, LockOptions, Locks};
 use crate::failure::{Failure, FailureClass};
 use crate::host::clock;
 use crate::host::signals::Stop;
-use crate::lock::Kind;
+use crate::lock::{Kind, Name};
 use crate::model::ReleaseKey;
 use crate::observe;
 use crate::report;
@@ -28,8 +28,8 @@ pub struct Request {
     pub release: ReleaseKey,
     /// The revision that was left: whoever names it has looked.
     pub revision: u64,
-    /// What its lock is made of.
-    pub kind: Kind,
+    /// What its lock is made of, if the command line says so.
+    pub kind: Option<Kind>,
     /// The cluster.
     pub connect: ConnectOptions,
     /// The environment, for the CI job.
@@ -62,17 +62,22 @@ pub async fn run(request: &Request, console: Console, outputs: &Outputs) -> Resu
     if !is_under_way(&history) {
         return Err(refused(format!("revision {revision} of {key} is {status}: there is nothing to unlock")));
     }
+    let kind = match request.kind.or_else(|| latest.lock_kind()) {
+        Some(kind) => kind,
+        None => found_kind(&connection.reader, key).await,
+    };
     let writer = Writer::new(connection.reader.clone());
     let context = latest.context().unwrap_or_default().to_owned();
     let locks = Locks::new(
         &writer,
         LockOptions {
-            kind: request.kind,
+            kind,
             lease: LEASE,
             wait: Duration::ZERO,
             info: locking::info(&request.environment, &context, "unlock"),
             clock: Arc::new(clock::SystemClock),
             stop: request.stop.clone(),
+            newest_only: false,
         },
     );
     let progress = Progress::new(console.err, console.live);
@@ -84,6 +89,7 @@ pub async fn run(request: &Request, console: Console, outputs: &Outputs) -> Resu
         hook_logs: false,
         parallel: 1,
         stop_on_error: false,
+        environment: std::collections::BTreeMap::new(),
         stop: &request.stop,
         events: &show,
     };
@@ -99,4 +105,13 @@ pub async fn run(request: &Request, console: Console, outputs: &Outputs) -> Resu
         ui::message(text.trim_end());
     }
     Ok(Ending { signal: request.stop.asked(), ..Ending::default() })
+}
+
+/// Returns what the lock of a release is made of: of which kind there is one, and Leases where there is none.
+async fn found_kind(reader: &Reader, key: &ReleaseKey) -> Kind {
+    let name = Name::release(&key.namespace, &key.name);
+    match observe::lock(reader, Kind::Secret, &name).await {
+        Ok(Some(_)) => Kind::Secret,
+        _ => Kind::Lease,
+    }
 }

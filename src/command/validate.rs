@@ -9,7 +9,7 @@ use super::load::{Files, Look};
 use super::{Ending, Outputs};
 use crate::chart;
 use crate::dsf::state::{ChartSource, ChartVersion, DesiredState};
-use crate::dsf::{Code, Complaint, Level, Loaded, Note, Problems};
+use crate::dsf::{self, Code, Complaint, Level, Loaded, Note, Problems};
 use crate::failure::Failure;
 use crate::host::files;
 use crate::report;
@@ -101,7 +101,8 @@ fn complaints(state: &DesiredState, roots: Option<Vec<PathBuf>>) -> Vec<Complain
                 }
             }
         }
-        for path in &release.values.files {
+        // What is behind an address is not asked for here: nothing but these files is needed to validate.
+        for path in release.values.files.iter().filter(|path| !dsf::is_address(path)) {
             let unreadable = read.entry(path.as_path()).or_insert_with(|| unreadable(path));
             if let Some(why) = unreadable {
                 let key =

@@ -2,7 +2,7 @@
 
 use super::fields::{Context, Fields, wrong_type};
 use super::problems::{Code, Problem};
-use super::raw::{At, RawRepository};
+use super::raw::{At, RawCertificates, RawRepository, RawVerify};
 use super::tree::{Kind, Node, join};
 
 /// `vars`: what is wrong with them; their values are taken before anything is decoded.
@@ -13,24 +13,6 @@ pub(super) fn vars(file: &Fields<'_>, cx: &mut Context<'_, '_>) {
             let path = join(&path, entry.key.shown());
             let _: Option<()> = wrong_type(&entry.value, &path, "text, a number or a boolean", cx);
         }
-    }
-}
-
-/// `settings.windows`.
-pub(super) fn windows(settings: &Fields<'_>, cx: &mut Context<'_, '_>) {
-    let Some((items, path)) = settings.list("windows", cx) else { return };
-    for (at, item) in items.iter().enumerate() {
-        let path = format!("{path}[{at}]");
-        let Some(fields) = table(item, &path, "a table with `cron` and `length`", cx) else { continue };
-        required(&fields, &["cron", "length"], item, cx);
-        if let Some(cron) = fields.text("cron", cx)
-            && cron.value.value.split_whitespace().count() != 5
-        {
-            let problem = Problem::new(Code::BadValue, join(&path, "cron"), "not five fields", cron.span);
-            cx.report.problem(problem.hint("such as \"0 2 * * 1-5\": minute, hour, day, month, weekday"));
-        }
-        fields.duration("length", cx);
-        fields.text("zone", cx);
     }
 }
 
@@ -45,6 +27,11 @@ pub(super) fn repositories(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<R
         let name = At { value: entry.key.clone(), span: entry.key_span };
         let url = fields.text("url", cx);
         let ca_file = fields.text("caFile", cx);
+        let identity = (fields.text("certFile", cx), fields.text("keyFile", cx));
+        if identity.0.is_some() != identity.1.is_some() {
+            let message = "`certFile` and `keyFile` belong together";
+            cx.report.problem(Problem::new(Code::BadValue, path.clone(), message, entry.key_span));
+        }
         let mut reference = |key: &str| {
             let text = fields.text(key, cx)?;
             let (entry, path) = fields.get(key)?;
@@ -64,6 +51,7 @@ pub(super) fn repositories(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<R
             url,
             section,
             ca_file,
+            identity,
             username_from,
             password_from,
         }));
@@ -71,24 +59,35 @@ pub(super) fn repositories(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<R
     out
 }
 
-/// `certificates`.
-pub(super) fn certificates(file: &Fields<'_>, cx: &mut Context<'_, '_>) {
-    let Some((table, path)) = file.table("certificates", cx) else { return };
-    let fields = Fields::new(table, path);
-    for key in ["caCrt", "caKey", "caClient"] {
-        fields.text(key, cx);
+/// `verify` of an app.
+pub(super) fn verify(app: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawVerify {
+    let Some((table, path)) = app.table("verify", cx) else { return RawVerify::default() };
+    let fields = Fields::new(table, &path);
+    let raw = RawVerify {
+        keyring: fields.text("keyring", cx),
+        cosign_key: fields.text("cosignKey", cx),
+        cosign_identity: fields.text("cosignIdentity", cx),
+        cosign_issuer: fields.text("cosignIssuer", cx),
+    };
+    let span = app.get("verify").map(|(entry, _)| entry.key_span).unwrap_or_default();
+    let mut complain =
+        |message: &str| cx.report.problem(Problem::new(Code::BadValue, path.clone(), message, span));
+    if raw.cosign_identity.is_some() != raw.cosign_issuer.is_some() {
+        complain("`cosignIdentity` and `cosignIssuer` belong together");
+    } else if raw.cosign_identity.is_some() && raw.cosign_key.is_some() {
+        complain("a signature of cosign is by a key or by an identity");
     }
+    raw
 }
 
-/// Where messages are posted.
-pub(super) fn webhook(settings: &Fields<'_>, key: &str, cx: &mut Context<'_, '_>) {
-    let Some((url, (entry, path))) = settings.text(key, cx).zip(settings.get(key)) else { return };
-    let text = url.value.value.as_str();
-    let is_url =
-        ["https://", "http://"].iter().any(|scheme| text.len() > scheme.len() && text.starts_with(scheme));
-    if !text.is_empty() && !is_url {
-        let problem = Problem::new(Code::BadValue, path, "not a URL", entry.key_span).conceal(true);
-        cx.report.problem(problem.hint("it starts with https://"));
+/// `certificates`.
+pub(super) fn certificates(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawCertificates {
+    let Some((table, path)) = file.table("certificates", cx) else { return RawCertificates::default() };
+    let fields = Fields::new(table, path);
+    RawCertificates {
+        ca_crt: fields.text("caCrt", cx),
+        ca_key: fields.text("caKey", cx),
+        ca_client: fields.text("caClient", cx),
     }
 }
 

@@ -49,6 +49,9 @@ impl Maker<'_> {
             let below = key.map(|key| key.shape);
             let name = entry.key.shown().to_owned();
             let mut config = self.node(&entry.value, below, secret, entry.key_span);
+            if let (Kind::Str(text), true) = (&entry.value.kind, is_webhook(&entry.key.value)) {
+                config.content = Content::Scalar(Value::Str(hidden(text)));
+            }
             // What the command line says of a key of the language is no secret, but chart values may be.
             if let (Kind::Str(text), Some(_), false) = (&entry.value.kind, key, secret)
                 && text.written.as_deref() == Some(UNWRITTEN)
@@ -96,25 +99,58 @@ impl Maker<'_> {
     }
 }
 
-/// A text as it may be shown. A reference is not the secret that it names, and a URL hides its password only.
-fn shown(text: &Text, secret: bool) -> String {
+/// Tells whether a key holds the address of a webhook, which is a secret as a whole: whoever has it can post there.
+fn is_webhook(key: &str) -> bool {
+    key.to_ascii_lowercase().ends_with("webhook")
+}
+
+/// A text that is a secret as a whole, unless it only says where the secret is.
+fn hidden(text: &Text) -> String {
+    if says_where(text) { text.shown().to_owned() } else { HIDDEN.to_owned() }
+}
+
+/// Tells whether there is nothing secret in a text: a reference, or a variable, is not the secret that it names.
+fn says_where(text: &Text) -> bool {
     let is_variable = text.private && text.written.as_deref().is_some_and(is_one_variable);
     let text = text.shown();
-    if !secret || text.is_empty() || text.starts_with("ref+") || is_variable {
-        return text.to_owned();
+    text.is_empty() || text.starts_with("ref+") || is_variable
+}
+
+/// A text as it may be shown; addresses without what may be secret in them.
+fn shown(text: &Text, secret: bool) -> String {
+    if says_where(text) {
+        return text.shown().to_owned();
+    }
+    let text = text.shown();
+    if !secret {
+        return address(text);
     }
     match text.split_once("://") {
-        Some((scheme @ ("http" | "https"), rest)) if !scheme.is_empty() => {
-            let authority = rest.split('/').next().unwrap_or_default();
-            match authority.rsplit_once('@') {
-                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{}", &rest[authority.len()..]),
-                // Webhooks are secrets as a whole.
-                None if rest.contains("hook") => HIDDEN.to_owned(),
-                None => text.to_owned(),
-            }
-        }
+        // Webhooks are secrets as a whole, under whatever key they stand.
+        Some(("http" | "https", rest)) if !rest.contains("hook") => address(text),
         _ => HIDDEN.to_owned(),
     }
+}
+
+/// An address without what may be secret in it: user, password and query. What git is asked for is none.
+fn address(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    if !matches!(scheme, "http" | "https" | "git+http" | "git+https" | "git+ssh" | "oci") {
+        return text.to_owned();
+    }
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let path = &rest[authority.len()..];
+    let authority = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{HIDDEN}@{host}"),
+        None => authority.to_owned(),
+    };
+    let path = match path.split_once('?') {
+        Some((path, query)) if !(scheme.starts_with("git+") && query.starts_with("ref=")) => {
+            format!("{path}?{HIDDEN}")
+        }
+        _ => path.to_owned(),
+    };
+    format!("{scheme}://{authority}{path}")
 }
 
 /// Tells whether a text is a variable and nothing else.
@@ -139,6 +175,27 @@ pub(crate) fn looks_secret(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_webhook_is_hidden_as_a_whole() {
+        for key in ["slackWebhook", "msTeamsWebhook", "webhook"] {
+            assert!(is_webhook(key), "{key}");
+        }
+        assert!(!is_webhook("webhooks") && !is_webhook("url"));
+    }
+
+    #[test]
+    fn an_address_shows_neither_user_nor_query() {
+        for (address, expected) in [
+            ("https://u:p@r.example.org/c?sig=x", "https://(hidden)@r.example.org/c?(hidden)"),
+            ("https://r.example.org?token=x", "https://r.example.org?(hidden)"),
+            ("git+https://tok@h/r.git//web?ref=v1", "git+https://(hidden)@h/r.git//web?ref=v1"),
+            ("oci://r.example.org/c", "oci://r.example.org/c"),
+            ("a text with :// in it", "a text with :// in it"),
+        ] {
+            assert_eq!(super::address(address), expected);
+        }
+    }
 
     #[test]
     fn names_of_secrets_are_known() {

@@ -11,11 +11,11 @@ use super::raw::{
 };
 use super::rules::{create_only, field_conflicts, ignore, ready, wait_for};
 use super::state::{
-    Adopt, Crds, ForceKind, Lock, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure, OnInterrupted,
-    OnRemove, Patience, Recover, Sequencing,
+    Adopt, Crds, ForceKind, Lock, LockQueue, MaxPrune, NeedWhen, ObjectName, OnError, OnFailure,
+    OnInterrupted, OnRemove, Patience, Recover, Sequencing,
 };
 use super::tree::{Kind, Node, Table, Text, join, table_to_map};
-use super::{checked, hooks, keys, limits};
+use super::{checked, hooks, keys, limits, webhooks, windows};
 use crate::model::{ReleaseKey, Selector};
 use std::collections::HashMap;
 
@@ -47,11 +47,12 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
         url,
         section: "helmRepos",
         ca_file: None,
+        identity: (None, None),
         username_from: None,
         password_from: None,
     });
     let repositories = plain.chain(checked::repositories(&file, cx)).collect();
-    checked::certificates(&file, cx);
+    let certificates = checked::certificates(&file, cx);
     checked::vars(&file, cx);
     file.table("environments", cx);
     // Defaults and templates are read on their own first, so that what is wrong there is named there.
@@ -64,7 +65,17 @@ pub(super) fn decode(table: &Table, cx: &mut Context<'_, '_>) -> RawFile {
     let apps = apps(&file, &defaults.unwrap_or_default(), &templates, cx);
     let moved = moved(&file, cx);
     let settings = settings.unwrap_or_default();
-    RawFile { context, metadata, settings, namespaces, repositories, preconfigured, apps, moved }
+    RawFile {
+        context,
+        metadata,
+        settings,
+        namespaces,
+        repositories,
+        preconfigured,
+        certificates,
+        apps,
+        moved,
+    }
 }
 
 fn moved(file: &Fields<'_>, cx: &mut Context<'_, '_>) -> Vec<RawMoved> {
@@ -203,17 +214,11 @@ fn unknown_template(
 fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
     let expect = fields.table("expectCluster", cx).map(|(table, path)| Fields::new(table, path));
     let expected = |key, cx: &mut Context<'_, '_>| expect.as_ref().and_then(|fields| fields.text(key, cx));
-    checked::windows(fields, cx);
-    for key in ["slackWebhook", "msTeamsWebhook"] {
-        checked::webhook(fields, key, cx);
-    }
-    for key in ["clusterURI", "bearerTokenPath", "eyamlPrivateKeyPath", "eyamlPublicKeyPath"] {
-        fields.text(key, cx);
-    }
-    for key in ["bearerToken", "eyamlEnabled", "skipPendingApps"] {
-        fields.boolean(key, cx);
-    }
+    fields.text("eyamlPublicKeyPath", cx);
     RawSettings {
+        windows: windows::windows(fields, cx),
+        webhooks: webhooks::webhooks(fields, cx),
+        skip_pending: fields.boolean("skipPendingApps", cx),
         kube_context: fields.text("kubeContext", cx),
         expect_server: expected("server", cx),
         expect_uid: expected("uid", cx),
@@ -226,6 +231,7 @@ fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
             cx,
         ),
         lock_wait: fields.duration("lockWait", cx),
+        lock_queue: fields.choice("lockQueue", &[("all", LockQueue::All), ("newest", LockQueue::Newest)], cx),
         recover: fields.choice(
             "recover",
             &[("auto", Recover::Auto), ("report", Recover::Report), ("off", Recover::Off)],
@@ -245,6 +251,11 @@ fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
         reverse_delete: fields.boolean("reverseDelete", cx),
         global_max_history: fields.integer("globalMaxHistory", cx),
         storage_backend: fields.text("storageBackend", cx),
+        cluster_uri: fields.text("clusterURI", cx),
+        bearer_token: fields.boolean("bearerToken", cx),
+        bearer_token_path: fields.text("bearerTokenPath", cx),
+        eyaml_enabled: fields.boolean("eyamlEnabled", cx),
+        eyaml_private_key: fields.text("eyamlPrivateKeyPath", cx),
         labels_authoritative: fields.boolean("namespaceLabelsAuthoritative", cx),
         hooks: hooks::hooks(fields, "globalHooks", cx),
     }
@@ -313,8 +324,6 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
     let origins = keys::keys_of(keys::Section::App)
         .filter_map(|key| fields.get(key.name).map(|(entry, _)| (key.name, entry.key_span)))
         .collect();
-    fields.text("postRenderer", cx);
-    fields.integer("maxFailures", cx);
     RawApp {
         origins,
         name: fields.text("name", cx),
@@ -322,8 +331,10 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         enabled: fields.boolean("enabled", cx),
         chart: fields.text("chart", cx),
         version: fields.version("version", cx),
+        verify: checked::verify(fields, cx),
         description: fields.text("description", cx),
         group: fields.text("group", cx),
+        kube_context: fields.text("kubeContext", cx),
         labels: fields.text_map("labels", false, cx),
         values_file: fields.text("valuesFile", cx),
         values_files: fields.texts("valuesFiles", cx),
@@ -345,6 +356,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         test: fields.boolean("test", cx),
         max_history: fields.integer("maxHistory", cx),
         no_hooks: fields.boolean("noHooks", cx),
+        max_failures: fields.integer("maxFailures", cx),
         crds: fields.choice(
             "crds",
             &[("create", Crds::Create), ("upgrade", Crds::Upgrade), ("skip", Crds::Skip)],
@@ -368,6 +380,7 @@ fn app(table: &Table, path: &str, cx: &mut Context<'_, '_>) -> RawApp {
         create_only: create_only(fields, cx),
         helm_flags: fields.texts("helmFlags", cx),
         hooks: hooks::hooks(fields, "hooks", cx),
+        post_renderer: hooks::command(fields, "postRenderer", cx),
         field_conflicts: field_conflicts(fields, cx),
         ignore: ignore(fields, cx),
         restart_on_config: fields.boolean("restartOnConfig", cx),

@@ -90,6 +90,11 @@ fn flatten(path: &Path) -> Option<PathBuf> {
     Some(out)
 }
 
+/// Tells whether a values file is behind an address.
+pub fn is_address(file: &Path) -> bool {
+    file.to_str().is_some_and(|text| text.starts_with("https://") || text.starts_with("http://"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,17 +4,120 @@ use super::fields::{Context, Fields, wrong_type};
 use super::problems::{Code, Problem};
 use super::raw::{At, Given};
 use super::tree::{Kind, Node, Text, join};
+use crate::text::{Location, Span};
+use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// When a hook runs. The names are those of Helmsman's keys.
-pub(super) const MOMENTS: [&str; 6] =
-    ["preInstall", "postInstall", "preUpgrade", "postUpgrade", "preDelete", "postDelete"];
+/// When a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is the moment of its name")]
+pub enum Moment {
+    PreInstall,
+    PostInstall,
+    PreUpgrade,
+    PostUpgrade,
+    PreDelete,
+    PostDelete,
+}
 
-/// The hooks of an app as they are given.
+impl Moment {
+    /// Every moment, in the order of the reference page.
+    pub const ALL: [Moment; 6] = [
+        Moment::PreInstall,
+        Moment::PostInstall,
+        Moment::PreUpgrade,
+        Moment::PostUpgrade,
+        Moment::PreDelete,
+        Moment::PostDelete,
+    ];
+
+    /// Returns Helmsman's key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Moment::PreInstall => "preInstall",
+            Moment::PostInstall => "postInstall",
+            Moment::PreUpgrade => "preUpgrade",
+            Moment::PostUpgrade => "postUpgrade",
+            Moment::PreDelete => "preDelete",
+            Moment::PostDelete => "postDelete",
+        }
+    }
+}
+
+/// A program with its arguments. They may hold what came from the environment, so only `shown` is for people.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The program: a path, or a name that is looked for on `PATH`.
+    pub program: String,
+    /// Its arguments, as it gets them.
+    pub arguments: Vec<String>,
+    /// How messages name it: as it is written in the file.
+    pub shown: String,
+}
+
+impl fmt::Debug for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandLine").field("shown", &self.shown).finish_non_exhaustive()
+    }
+}
+
+/// Where a manifest is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ManifestSource {
+    /// A file on this machine.
+    File(PathBuf),
+    /// A file behind a URL.
+    Url(String),
+}
+
+/// What a hook does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookWork {
+    /// It runs a program.
+    Command(CommandLine),
+    /// It applies objects.
+    Manifest {
+        /// Where they are.
+        source: ManifestSource,
+        /// How messages name it.
+        shown: String,
+        /// The condition that they are waited for, if they are.
+        condition: Option<String>,
+        /// Whether they are removed once the condition holds.
+        delete: bool,
+    },
+}
+
+/// A hook of an app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppHook {
+    /// When it runs.
+    pub moment: Moment,
+    /// What it does.
+    pub work: HookWork,
+    /// The longest time.
+    pub timeout: Duration,
+    /// Its place in the file, as a path of keys.
+    pub key: String,
+    /// Where it stands.
+    pub origin: Location,
+}
+
+/// The hooks of an app, or of all apps, as they are given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawHooks {
-    /// In the order of [`MOMENTS`].
+    /// In the order of [`Moment::ALL`].
     pub(super) hooks: Vec<RawHook>,
+    pub(super) settings: RawConditions,
+}
+
+/// What counts for the manifests of hooks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawConditions {
+    pub(super) condition: Given<Text>,
+    pub(super) timeout: Given<Duration>,
+    pub(super) delete: Given<bool>,
 }
 
 /// One hook.
@@ -22,14 +125,21 @@ pub(super) struct RawHooks {
 pub(super) struct RawHook {
     /// The path of its key.
     pub(super) path: String,
-    pub(super) work: RawWork,
+    /// Where its value stands.
+    pub(super) span: Span,
+    pub(super) moment: Moment,
+    /// Nothing for an empty text: that takes the hook of all apps away.
+    pub(super) work: Option<At<RawWork>>,
+    /// Over those of the table around it.
+    pub(super) settings: RawConditions,
 }
 
 /// What a hook does.
 #[derive(Clone, Debug)]
 pub(super) enum RawWork {
-    Manifest(At<Text>),
-    Command,
+    Manifest(Text),
+    /// The program and its arguments, and how the whole is written.
+    Command(Vec<Text>, String),
 }
 
 /// Reads a table of hooks.
@@ -37,24 +147,57 @@ pub(super) fn hooks(around: &Fields<'_>, key: &str, cx: &mut Context<'_, '_>) ->
     let mut out = RawHooks::default();
     let Some((table, path)) = around.table(key, cx) else { return out };
     let fields = Fields::new(table, path);
-    conditions(&fields, "successTimeout", cx);
-    for moment in MOMENTS {
-        let Some((entry, path)) = fields.get(moment) else { continue };
-        let work = match &entry.value.kind {
-            Kind::Str(text) if text.value.trim().is_empty() => None,
-            Kind::Str(text) => short(text, &entry.value, &path, cx),
-            Kind::Map(table) => long(&Fields::new(table, path.as_str()), &entry.value, cx),
-            _ => wrong_type(&entry.value, &path, "a manifest, a command or a table", cx),
+    out.settings = conditions(&fields, "successTimeout", cx);
+    for moment in Moment::ALL {
+        let Some((entry, path)) = fields.get(moment.key()) else { continue };
+        let node = &entry.value;
+        let (work, settings) = match &node.kind {
+            Kind::Str(text) if text.value.trim().is_empty() => {
+                let settings = RawConditions::default();
+                out.hooks.push(RawHook { path, span: node.span, moment, work: None, settings });
+                continue;
+            }
+            Kind::Str(text) => {
+                let work = short(text, node, &path, cx).map(|value| At { value, span: node.span });
+                (work, RawConditions::default())
+            }
+            Kind::Map(table) => {
+                let fields = Fields::new(table, path.as_str());
+                let settings = conditions(&fields, "timeout", cx);
+                (long(&fields, node, cx), settings)
+            }
+            _ => (wrong_type(node, &path, "a manifest, a command or a table", cx), RawConditions::default()),
         };
-        out.hooks.extend(work.map(|work| RawHook { path, work }));
+        if work.is_some() {
+            out.hooks.push(RawHook { path, span: node.span, moment, work, settings });
+        }
     }
     out
 }
 
-fn conditions(fields: &Fields<'_>, timeout: &str, cx: &mut Context<'_, '_>) -> Given<Duration> {
-    fields.text("successCondition", cx);
-    fields.boolean("deleteOnSuccess", cx);
-    fields.duration(timeout, cx)
+/// A program and its arguments, and how the whole is written.
+#[derive(Clone, Debug)]
+pub(super) struct RawCommand {
+    pub(super) words: Vec<Text>,
+    pub(super) shown: String,
+    pub(super) span: Span,
+}
+
+/// Reads a command that is one text.
+pub(super) fn command(around: &Fields<'_>, key: &str, cx: &mut Context<'_, '_>) -> Option<RawCommand> {
+    let at = around.text(key, cx)?;
+    let (entry, path) = around.get(key)?;
+    let words = command_words(&at.value, &entry.value, &path, cx)?;
+    let shown = at.value.shown().trim().to_owned();
+    (!words.is_empty()).then_some(RawCommand { words, shown, span: at.span })
+}
+
+fn conditions(fields: &Fields<'_>, timeout: &str, cx: &mut Context<'_, '_>) -> RawConditions {
+    RawConditions {
+        condition: fields.text("successCondition", cx),
+        delete: fields.boolean("deleteOnSuccess", cx),
+        timeout: fields.duration(timeout, cx),
+    }
 }
 
 /// Helmsman's form: a manifest by its ending or scheme, else a command.
@@ -64,40 +207,47 @@ fn short(text: &Text, node: &Node, path: &str, cx: &mut Context<'_, '_>) -> Opti
     let is_remote = trimmed.starts_with("https://") || trimmed.starts_with("http://");
     let is_manifest = matches!(ending.as_deref(), Some("yaml" | "yml" | "json"));
     if is_remote || (is_manifest && !trimmed.contains(char::is_whitespace)) {
-        return Some(RawWork::Manifest(At { value: text.clone(), span: node.span }));
+        return Some(RawWork::Manifest(text.clone()));
     }
-    match words(trimmed) {
-        Ok(_) => Some(RawWork::Command),
+    command_words(text, node, path, cx).map(|words| RawWork::Command(words, text.shown().trim().to_owned()))
+}
+
+/// Divides a command that is one text into its words.
+fn command_words(text: &Text, node: &Node, path: &str, cx: &mut Context<'_, '_>) -> Option<Vec<Text>> {
+    match words(text.value.trim()) {
+        Ok(words) => Some(words.into_iter().map(Text::plain).collect()),
         Err(why) => {
             let problem = Problem::new(Code::BadValue, path, format!("not a command: {why}"), node.span);
-            cx.report.problem(problem.hint("write it as a table: { run = [\"PROGRAM\", \"ARGUMENT\"] }"));
+            cx.report
+                .problem(problem.hint("quotes hold words together, and `\\` takes the meaning from a quote"));
             None
         }
     }
 }
 
-fn long(fields: &Fields<'_>, node: &Node, cx: &mut Context<'_, '_>) -> Option<RawWork> {
-    conditions(fields, "timeout", cx);
+fn long(fields: &Fields<'_>, node: &Node, cx: &mut Context<'_, '_>) -> Option<At<RawWork>> {
     let (run, manifest) = (fields.get("run"), fields.get("manifest"));
     let message = match (&run, &manifest) {
         (Some(_), Some(_)) => "`run` and `manifest` exclude each other",
         (None, None) => "`run` or `manifest` is missing",
         (None, Some(_)) => {
-            let manifest = fields.text("manifest", cx)?;
-            return Some(RawWork::Manifest(manifest));
+            let At { value, span } = fields.text("manifest", cx)?;
+            return Some(At { value: RawWork::Manifest(value), span });
         }
         (Some((entry, _)), None) => {
-            let command = fields.texts("run", cx);
-            if command.is_empty() && matches!(&entry.value.kind, Kind::List(_)) {
+            // An empty argument is an argument.
+            let (items, path) = fields.list("run", cx)?;
+            let items = items.iter().enumerate();
+            let words = items.map(|(at, item)| super::fields::text(item, &format!("{path}[{at}]"), cx));
+            let words: Vec<Text> = words.map(|at| at.map(|at| at.value)).collect::<Option<_>>()?;
+            if words.first().is_none_or(|program| program.value.trim().is_empty()) {
+                let path = join(&fields.path, "run");
                 let message = "the command is empty";
-                cx.report.problem(Problem::new(
-                    Code::BadValue,
-                    join(&fields.path, "run"),
-                    message,
-                    entry.value.span,
-                ));
+                cx.report.problem(Problem::new(Code::BadValue, path, message, entry.value.span));
+                return None;
             }
-            return Some(RawWork::Command);
+            let shown = shown_words(words.iter().map(Text::shown));
+            return Some(At { value: RawWork::Command(words, shown), span: entry.value.span });
         }
     };
     fields.texts("run", cx);
@@ -106,11 +256,23 @@ fn long(fields: &Fields<'_>, node: &Node, cx: &mut Context<'_, '_>) -> Option<Ra
     None
 }
 
+/// Returns words as a shell would take them apart again.
+fn shown_words<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\'))
+    };
+    let quoted = |word: &str| match plain(word) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 /// Divides a command into words: blanks divide, quotes hold together, `\` takes the meaning from what follows.
 ///
 /// # Errors
 /// A quote that is not closed, or nothing after a `\`.
-fn words(text: &str) -> Result<Vec<String>, &'static str> {
+pub(super) fn words(text: &str) -> Result<Vec<String>, &'static str> {
     let mut out = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -141,8 +303,8 @@ mod tests {
 
     #[test]
     fn the_table_of_keys_has_every_moment() {
-        for moment in MOMENTS {
-            assert!(keys_of(Section::Hooks).any(|key| key.name == moment), "{moment}");
+        for moment in Moment::ALL {
+            assert!(keys_of(Section::Hooks).any(|key| key.name == moment.key()), "{moment:?}");
         }
     }
 

@@ -5,7 +5,8 @@
 
 use Section::{
     App, Awaited, Certificates, Conflict, CustomQuota, Environment, ExpectCluster, File, Hook, Hooks, Ignore,
-    Limit, LimitValues, Moved, Namespace, Need, Object, Quotas, Ready, RepositoryForm, Settings, Window,
+    Limit, LimitValues, Moved, Namespace, Need, Object, Quotas, Ready, RepositoryForm, Settings, Verify,
+    Window,
 };
 use Shape::{Anything, Leaf, ListOf, Table, TableOf};
 use Status::{NoEffect, NotYet, Rejected, Supported};
@@ -41,6 +42,8 @@ pub enum Section {
     CustomQuota,
     /// `apps.APP`, `defaults` and `appsTemplates.NAME`.
     App,
+    /// `apps.APP.verify`.
+    Verify,
     /// An entry of `apps.APP.needs` in its long form.
     Need,
     /// An entry of `apps.APP.waitFor`.
@@ -61,7 +64,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the reference page.
-    pub const ALL: [Section; 22] = [
+    pub const ALL: [Section; 23] = [
         File,
         Settings,
         ExpectCluster,
@@ -76,6 +79,7 @@ impl Section {
         Quotas,
         CustomQuota,
         App,
+        Verify,
         Need,
         Awaited,
         Ready,
@@ -103,6 +107,7 @@ impl Section {
             Quotas => "namespaces.NAME.quotas",
             CustomQuota => "namespaces.NAME.quotas.customQuotas[]",
             App => "apps.APP",
+            Verify => "apps.APP.verify",
             Need => "apps.APP.needs[]",
             Awaited => "apps.APP.waitFor[]",
             Ready => "apps.APP.ready[]",
@@ -209,8 +214,21 @@ pub(super) const CHART_OCI: Form =
     Form { place: "chart = \"oci://…\"", status: Supported, summary: "A chart in an OCI registry." };
 pub(super) const CHART_URL: Form =
     Form { place: "chart = \"https://…\"", status: Supported, summary: "A chart archive behind a URL." };
-pub(super) const REMOTE_FILE: Form =
-    Form { place: "a file = \"https://…\"", status: NotYet, summary: "A values file that is downloaded." };
+pub(super) const CHART_GIT: Form = Form {
+    place: "chart = \"git+https://…//FOLDER?ref=…\"",
+    status: Supported,
+    summary: "A chart in a git repository, fetched by the program `git`; `ref` is a branch, a tag or a commit.",
+};
+pub(super) const REMOTE_FILE: Form = Form {
+    place: "valuesFiles = [\"https://…\"]",
+    status: Supported,
+    summary: "A values file that is downloaded at each run, with what the address holds as user and password; other files are not.",
+};
+pub(super) const REMOTE_OTHER_FILE: Form = Form {
+    place: "a file = \"https://…\"",
+    status: Rejected("only values files are downloaded; download it before the run"),
+    summary: "Any other file that is downloaded.",
+};
 pub(super) const BUCKET_FILE: Form = Form {
     place: "a file = \"s3://…\", \"gs://…\", \"az://…\"",
     status: Rejected("files in buckets are not read; download them before the run"),
@@ -227,14 +245,31 @@ pub(super) const VARS_REFERENCE: Form = Form {
     summary: "A variable of `vars`, of whichever file or of the chosen environment.",
 };
 pub(super) const SECRET_REFERENCE: Form = Form {
-    place: "ref+vault, ref+k8s, ref+exec, …",
-    status: NotYet,
-    summary: "A reference to a secret elsewhere.",
+    place: "ref+awssecrets, ref+gcpsecrets, …",
+    status: Rejected(
+        "such references are not read; `ref+exec://PROGRAM ARGUMENT…` asks the program of that store",
+    ),
+    summary: "A reference to a secret of another store.",
 };
 pub(super) const READ_REFERENCE: Form = Form {
     place: "ref+env://NAME, ref+file://PATH#KEY, ref+sops://PATH#KEY",
     status: Supported,
-    summary: "A secret below `set`, `setString` or `values` of an app: read last, in memory, and masked in every output. A key is the path to one value of a YAML or JSON file.",
+    summary: "A secret below `set`, `setString` or `values` of an app, or of a repository: read last, in memory, and masked in every output. A key is the path to one value of a YAML or JSON file. See secrets.md.",
+};
+pub(super) const VAULT_REFERENCE: Form = Form {
+    place: "ref+vault://MOUNT/PATH#KEY",
+    status: Supported,
+    summary: "A secret in a key-value store of Vault or OpenBao, of version 1 or 2.",
+};
+pub(super) const OBJECT_REFERENCE: Form = Form {
+    place: "ref+k8s://v1/Secret/NAMESPACE/NAME/KEY",
+    status: Supported,
+    summary: "A value of a Secret or ConfigMap in the target cluster.",
+};
+pub(super) const COMMAND_REFERENCE: Form = Form {
+    place: "ref+exec://PROGRAM ARGUMENT…",
+    status: Supported,
+    summary: "What a program writes; only with `--allow-exec`.",
 };
 pub(super) const SSM_REFERENCE: Form = Form {
     place: "{{ssm: …}}",
@@ -256,11 +291,16 @@ pub(super) const STORAGE_OTHER: Form = Form {
 pub const FORMS: &[Form] = &[
     CHART_OCI,
     CHART_URL,
+    CHART_GIT,
     REMOTE_FILE,
+    REMOTE_OTHER_FILE,
     BUCKET_FILE,
     REMOTE_IMPORT,
     VARS_REFERENCE,
     READ_REFERENCE,
+    VAULT_REFERENCE,
+    OBJECT_REFERENCE,
+    COMMAND_REFERENCE,
     SECRET_REFERENCE,
     SSM_REFERENCE,
     STORAGE_CONFIGMAP,
@@ -335,7 +375,7 @@ pub const KEYS: &[Key] = &[
     helmsman(File, "helmRepos", Anything, Supported, MAP, "", "Chart repositories: name and URL.").secret(),
     ours(File, "repositories", TableOf(RepositoryForm), Supported, TAB, "", "Chart repositories that need more than a URL.").secret(),
     helmsman(File, "preconfiguredHelmRepos", Leaf, Supported, STRS, "", "Repositories that Helm's own configuration declares."),
-    helmsman(File, "certificates", Table(Certificates), NotYet, TAB, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
+    helmsman(File, "certificates", Table(Certificates), Supported, TAB, "", "Certificates for a cluster that no kubeconfig describes.").secret(),
     ours(File, "moved", ListOf(Moved), Supported, TABS, "", "Releases that got a new name or namespace: what the new one renders under the same names is taken over from the old one."),
 
     helmsman(Settings, "kubeContext", Leaf, Supported, STR, "in-cluster, else the current context", "The kubeconfig context."),
@@ -343,33 +383,35 @@ pub const KEYS: &[Key] = &[
     ours(Settings, "parallel", Leaf, Supported, INT, "4", "Releases at once inside a batch."),
     ours(Settings, "timeout", Leaf, Supported, DUR, "5m", "The default of `apps.APP.timeout`."),
     ours(Settings, "lock", Leaf, Supported, "lease, secret or none", "lease", "How a run keeps others out."),
+    ours(Settings, "lockQueue", Leaf, Supported, "all or newest", "all", "Who waits for the lock: every run, or the newest one, so that older ones that wait end with exit code 75."),
     ours(Settings, "lockWait", Leaf, Supported, DUR, "5m", "How long a run waits for a lock that another one holds; 0 means not at all."),
     ours(Settings, "recover", Leaf, Supported, "auto, report or off", "auto", "What is done about interrupted runs."),
     ours(Settings, "leaseDuration", Leaf, Supported, DUR, "30s", "Silence after which the holder of a lease counts as dead."),
     ours(Settings, "foreignPendingAfter", Leaf, Supported, "a duration or never", "2h", "Age at which a pending revision of plain Helm counts as dead."),
-    ours(Settings, "onInterrupted", Leaf, NotYet, "roll-forward or rollback", "roll-forward", "What recovery does when it cannot prove that all was done."),
-    ours(Settings, "fenceTakenOver", Leaf, NotYet, BOOL, "false", "Makes a record that was taken over from a foreign holder immutable."),
+    ours(Settings, "onInterrupted", Leaf, Supported, "roll-forward or rollback", "roll-forward", "What recovery does when it cannot prove that all was done."),
+    ours(Settings, "fenceTakenOver", Leaf, Supported, BOOL, "false", "Makes a record that was taken over from a foreign holder immutable."),
     ours(Settings, "onFailure", Leaf, Supported, "keep or rollback", "keep", "The default of `apps.APP.onFailure`."),
     ours(Settings, "onError", Leaf, Supported, "continue or stop", "continue", "What happens to independent releases when one fails."),
     ours(Settings, "maxPrune", Leaf, Supported, "a number or a percentage", "30%", "How many releases of this context one run may remove without `--allow-prune`."),
-    ours(Settings, "windows", ListOf(Window), NotYet, TABS, "", "Times at which scheduled runs may change something."),
+    ours(Settings, "windows", ListOf(Window), Supported, TABS, "always", "Times at which runs with `--scheduled` may change something; outside of them what the plan shows is held, with exit code 5."),
     helmsman(Settings, "reverseDelete", Leaf, Supported, BOOL, "true (Helmsman: false)", "Removes releases in reverse order of priority."),
     helmsman(Settings, "globalMaxHistory", Leaf, Supported, INT, "10", "The default of `apps.APP.maxHistory`; 0 means the default."),
-    helmsman(Settings, "globalHooks", Table(Hooks), NotYet, TAB, "", "The default of `apps.APP.hooks`."),
+    helmsman(Settings, "globalHooks", Table(Hooks), Supported, TAB, "", "Hooks of every app, key by key, where an app does not say otherwise; an empty text takes one away. See hooks.md."),
     helmsman(Settings, "storageBackend", Leaf, Supported, "secret", "secret", "Where release records are kept."),
     helmsman(Settings, "namespaceLabelsAuthoritative", Leaf, Supported, BOOL, "false", "Removes every label of declared namespaces that the file does not name, but `kubernetes.io/metadata.name`: also those of clouds, meshes and pod security. The plan names each."),
     helmsman(Settings, "skipIgnoredApps", Leaf, NoEffect("releases outside the selection are never listed as changes"), BOOL, "", "Hides releases outside the selection."),
-    helmsman(Settings, "skipPendingApps", Leaf, NotYet, BOOL, "false", "Leaves releases with a pending operation alone."),
-    helmsman(Settings, "slackWebhook", Leaf, NotYet, STR, "", "Where results are posted in Slack.").secret(),
-    helmsman(Settings, "msTeamsWebhook", Leaf, NotYet, STR, "", "Where results are posted in Microsoft Teams.").secret(),
-    helmsman(Settings, "clusterURI", Leaf, NotYet, STR, "", "The API server, for a cluster that no kubeconfig describes."),
-    helmsman(Settings, "bearerToken", Leaf, NotYet, BOOL, "false", "Authenticates with a token."),
-    helmsman(Settings, "bearerTokenPath", Leaf, NotYet, STR, "", "The file that holds the token."),
+    helmsman(Settings, "skipPendingApps", Leaf, Supported, BOOL, "false", "Leaves releases with a pending operation alone, and what needs them; otherwise what was interrupted is finished."),
+    helmsman(Settings, "slackWebhook", Leaf, Supported, STR, "", "Where the result of each run that does something is posted in Slack. See notifications.md.").secret(),
+    helmsman(Settings, "msTeamsWebhook", Leaf, Supported, STR, "", "The same in Microsoft Teams.").secret(),
+    ours(Settings, "webhook", Leaf, Supported, STR, "", "The same for a program: `statectl.notification/v1`.").secret(),
+    helmsman(Settings, "clusterURI", Leaf, Supported, STR, "", "The API server of a cluster that no kubeconfig describes, with `certificates.caCrt`. A context `kubeContext` that is there counts, and has to lead to the same server."),
+    helmsman(Settings, "bearerToken", Leaf, Supported, BOOL, "false", "Asks the server of `clusterURI` with the token in `bearerTokenPath`."),
+    helmsman(Settings, "bearerTokenPath", Leaf, Supported, STR, "the pod's own", "The file that holds the token; one outside the repository, the pod's own too, needs `--allow-outside-paths`."),
     helmsman(Settings, "username", Leaf, BASIC_AUTH, STR, "", "A user name for the API server.").secret(),
     helmsman(Settings, "password", Leaf, BASIC_AUTH, STR, "", "A password for the API server.").secret(),
-    helmsman(Settings, "eyamlEnabled", Leaf, NotYet, BOOL, "false", "Decrypts secrets files with eyaml."),
-    helmsman(Settings, "eyamlPrivateKeyPath", Leaf, NotYet, STR, "", "The private key of eyaml."),
-    helmsman(Settings, "eyamlPublicKeyPath", Leaf, NotYet, STR, "", "The public key of eyaml."),
+    helmsman(Settings, "eyamlEnabled", Leaf, Supported, BOOL, "false", "Secrets files are of hiera-eyaml: `ENC[PKCS7,…]` in their values is decrypted, without the program."),
+    helmsman(Settings, "eyamlPrivateKeyPath", Leaf, Supported, STR, "keys/private_key.pkcs7.pem", "The private key of eyaml."),
+    helmsman(Settings, "eyamlPublicKeyPath", Leaf, NoEffect("the private key alone decrypts"), STR, "", "The public key of eyaml."),
     helmsman(Settings, "eyamlGkms", Leaf, GKMS, BOOL, "", "Decrypts with Google KMS."),
     helmsman(Settings, "eyamlGkmsProject", Leaf, GKMS, STR, "", "The project of the KMS key."),
     helmsman(Settings, "eyamlGkmsLocation", Leaf, GKMS, STR, "", "The location of the KMS key."),
@@ -387,21 +429,23 @@ pub const KEYS: &[Key] = &[
     ours(ExpectCluster, "uid", Leaf, Supported, STR, "", "The uid of the namespace `kube-system`."),
     ours(ExpectCluster, "context", Leaf, Supported, STR, "", "The kubeconfig context."),
 
-    ours(Window, "cron", Leaf, NotYet, STR, "", "When the window opens: five fields as in cron; required."),
-    ours(Window, "length", Leaf, NotYet, DUR, "", "How long it stays open; required."),
-    ours(Window, "zone", Leaf, NotYet, STR, "UTC", "The time zone of `cron`, such as Europe/Berlin."),
+    ours(Window, "cron", Leaf, Supported, STR, "", "When the window opens: five fields as in cron (minute, hour, day of the month, month, day of the week); required."),
+    ours(Window, "length", Leaf, Supported, DUR, "", "How long it stays open, 7 days at most; required."),
+    ours(Window, "zone", Leaf, Supported, STR, "UTC", "The time zone of `cron`, such as Europe/Berlin."),
 
     ours(Environment, "kubeContext", Leaf, Supported, STR, "", "Over `settings.kubeContext`."),
     ours(Environment, "valuesFiles", Leaf, Supported, STRS, "", "Values files that every app gets behind its own."),
 
     ours(RepositoryForm, "url", Leaf, Supported, STR, "", "The base URL; required.").secret(),
-    ours(RepositoryForm, "usernameFrom", Leaf, NotYet, "ref+…", "", "Where the user name comes from."),
-    ours(RepositoryForm, "passwordFrom", Leaf, NotYet, "ref+…", "", "Where the password comes from."),
+    ours(RepositoryForm, "usernameFrom", Leaf, Supported, "ref+…", "", "Where the user name comes from."),
+    ours(RepositoryForm, "passwordFrom", Leaf, Supported, "ref+…", "", "Where the password comes from."),
     ours(RepositoryForm, "caFile", Leaf, Supported, STR, "", "Certificates of the authorities that are trusted."),
+    ours(RepositoryForm, "certFile", Leaf, Supported, STR, "", "The certificate that this client shows; with `keyFile`."),
+    ours(RepositoryForm, "keyFile", Leaf, Supported, STR, "", "The key of the certificate."),
 
-    helmsman(Certificates, "caCrt", Leaf, NotYet, STR, "", "The certificate of the authority."),
-    helmsman(Certificates, "caKey", Leaf, NotYet, STR, "", "The key of the client."),
-    helmsman(Certificates, "caClient", Leaf, NotYet, STR, "", "The certificate of the client."),
+    helmsman(Certificates, "caCrt", Leaf, Supported, STR, "", "The certificate of the authority."),
+    helmsman(Certificates, "caKey", Leaf, Supported, STR, "", "The key of the client."),
+    helmsman(Certificates, "caClient", Leaf, Supported, STR, "", "The certificate of the client."),
 
     ours(Moved, "from", Leaf, Supported, "NAMESPACE/NAME", "", "The release as it was called; required."),
     ours(Moved, "to", Leaf, Supported, "NAMESPACE/NAME", "", "A release of the file; required."),
@@ -437,8 +481,10 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "enabled", Leaf, Supported, BOOL, "false", "Whether the release should exist; false uninstalls it."),
     helmsman(App, "chart", Leaf, Supported, STR, "", "The chart; required. A path is relative to the file that names it."),
     helmsman(App, "version", Leaf, Supported, STR, "", "The version of the chart, exact or a constraint; required unless the chart is a folder or archive here."),
+    ours(App, "verify", Table(Verify), Supported, TAB, "", "Who has to have made the chart; another one is refused. Charts in folders and in git have no signature and are refused too."),
     helmsman(App, "description", Leaf, Supported, STR, "", "Free text for people."),
     helmsman(App, "group", Leaf, Supported, STR, "", "The group for `--group`."),
+    ours(App, "kubeContext", Leaf, Supported, STR, "settings.kubeContext", "The kubeconfig context of the release's cluster. The releases of each cluster have a plan, batches and a lock of their own, one cluster after the other; `--kube-context` leaves out those of other clusters."),
     ours(App, "labels", Anything, Supported, MAP, "", "Labels for the selectors of `-l`."),
     ours(App, "extends", Leaf, Supported, "text or a list of text", "", "Templates of `appsTemplates` that the app starts from; later ones win."),
     helmsman(App, "valuesFile", Leaf, Supported, STR, "", "A values file, before those of `valuesFiles`."),
@@ -458,11 +504,11 @@ pub const KEYS: &[Key] = &[
     helmsman(App, "test", Leaf, Supported, BOOL, "false", "Runs the chart's tests after an install or upgrade."),
     helmsman(App, "maxHistory", Leaf, Supported, INT, "settings.globalMaxHistory", "Revisions that are kept; 0 means the default."),
     helmsman(App, "noHooks", Leaf, Supported, BOOL, "false", "Leaves chart hooks out."),
-    helmsman(App, "hooks", Table(Hooks), NotYet, TAB, "", "Manifests and commands around an operation."),
+    helmsman(App, "hooks", Table(Hooks), Supported, TAB, "", "Manifests that are applied, and commands that are run, around an operation. See hooks.md."),
     ours(App, "crds", Leaf, Supported, "create, upgrade or skip", "create", "What happens to the definitions in the chart's `crds` folder."),
     ours(App, "sequencing", Leaf, Supported, "none or annotations", "none", "Whether objects of the chart are applied in the order that Helm's annotations for ordered waits name (`helm.sh/resource-group` and its relatives, a draft that no released Helm follows). `statectl.io/depends-on` counts in any case."),
     ours(App, "onFailure", Leaf, Supported, "keep or rollback", "settings.onFailure", "What happens to a release whose upgrade failed: it stays as it is, or the last deployed revision is applied again. A rollback replaces and deletes nothing; a failed first install stays."),
-    ours(App, "maxFailures", Leaf, NotYet, INT, "", "Scheduled runs hold a release whose same input failed so often."),
+    ours(App, "maxFailures", Leaf, Supported, INT, "", "Runs with `--scheduled` hold a release back whose last revisions failed so often with the same chart and values; any change of them, or `--retry`, lets it go on."),
     helmsman(App, "protected", Leaf, Supported, BOOL, "false", "Allows no operation at all; the withheld change is shown."),
     ours(App, "force", Leaf, Supported, "true, false or a list of kinds", "false", "Lets decisions pass their guard: replace, reinstall, move, finish-uninstall, rollback-delete, prune-stateful."),
     ours(App, "allowDataLoss", Leaf, Supported, "list of KIND/NAME", "", "Objects that may be deleted with the data, or the other objects, that go with them; `force` is needed as well."),
@@ -475,7 +521,12 @@ pub const KEYS: &[Key] = &[
     ours(App, "ignore", ListOf(Ignore), Supported, "list of { kind, path, name }", "", "Fields that count neither as drift nor as a change: they stay as they are in the cluster."),
     helmsman(App, "helmFlags", Leaf, Supported, STRS, "", "Flags of `helm upgrade` that mean something here: `--reset-values`, `--reuse-values`, `--reset-then-reuse-values`, `--values`, the `--set` family, `--timeout`, `--wait`, `--wait-for-jobs`, `--no-hooks`, `--history-max`, `--skip-crds`, `--skip-schema-validation`, `--render-subchart-notes`, `--take-ownership`, `--version`, `--atomic` and `--rollback-on-failure` (as `onFailure`), `--force` and `--force-replace` (as `force`). `--devel`, `--create-namespace`, `--cleanup-on-fail`, `--description` and flags for the output change nothing."),
     helmsman(App, "helmDiffFlags", Leaf, NoEffect("differences are made without the helm-diff plugin"), STRS, "", "Flags of `helm diff`."),
-    helmsman(App, "postRenderer", Leaf, NotYet, STR, "", "A program that changes the rendered manifests."),
+    helmsman(App, "postRenderer", Leaf, Supported, STR, "", "A program, with arguments, that gets the rendered objects on its input and writes what takes their place. It runs when the plan is made, and only with `--allow-exec`. See hooks.md."),
+
+    ours(Verify, "keyring", Leaf, Supported, STR, "", "Exported keys of OpenPGP: one of them has to have signed the chart's provenance file (`.prov`), as `helm verify` asks."),
+    ours(Verify, "cosignKey", Leaf, Supported, STR, "", "A public key: the program `cosign` has to find its signature of the chart in the registry."),
+    ours(Verify, "cosignIdentity", Leaf, Supported, STR, "", "The same for a certificate of this identity; with `cosignIssuer`."),
+    ours(Verify, "cosignIssuer", Leaf, Supported, STR, "", "Who gives out the certificate."),
 
     ours(Need, "release", Leaf, Supported, "NAMESPACE/NAME", "", "The needed release; required."),
     ours(Need, "when", Leaf, Supported, "ready, applied or exists", "ready", "What is waited for."),
@@ -500,21 +551,21 @@ pub const KEYS: &[Key] = &[
     ours(Ignore, "name", Leaf, Supported, STR, "every object", "The name; `*` stands for any text."),
     ours(Ignore, "path", Leaf, Supported, STR, "", "A field and what is below it, as in `fieldConflicts`; required."),
 
-    helmsman(Hooks, "preInstall", Table(Hook), NotYet, HOOK, "", "Before an install."),
-    helmsman(Hooks, "postInstall", Table(Hook), NotYet, HOOK, "", "After an install."),
-    helmsman(Hooks, "preUpgrade", Table(Hook), NotYet, HOOK, "", "Before an upgrade."),
-    helmsman(Hooks, "postUpgrade", Table(Hook), NotYet, HOOK, "", "After an upgrade."),
-    helmsman(Hooks, "preDelete", Table(Hook), NotYet, HOOK, "", "Before an uninstall."),
-    helmsman(Hooks, "postDelete", Table(Hook), NotYet, HOOK, "", "After an uninstall."),
-    helmsman(Hooks, "successCondition", Leaf, NotYet, STR, "", "The condition that objects of manifests are waited for, such as Complete."),
-    helmsman(Hooks, "successTimeout", Leaf, NotYet, DUR, "30s", "How long it is waited for."),
-    helmsman(Hooks, "deleteOnSuccess", Leaf, NotYet, BOOL, "false", "Removes the objects of manifests once the condition holds."),
+    helmsman(Hooks, "preInstall", Table(Hook), Supported, HOOK, "", "Before an install: a manifest (by its ending, or a URL), a command, or a table."),
+    helmsman(Hooks, "postInstall", Table(Hook), Supported, HOOK, "", "After an install."),
+    helmsman(Hooks, "preUpgrade", Table(Hook), Supported, HOOK, "", "Before an upgrade."),
+    helmsman(Hooks, "postUpgrade", Table(Hook), Supported, HOOK, "", "After an upgrade."),
+    helmsman(Hooks, "preDelete", Table(Hook), Supported, HOOK, "", "Before an uninstall."),
+    helmsman(Hooks, "postDelete", Table(Hook), Supported, HOOK, "", "After an uninstall."),
+    helmsman(Hooks, "successCondition", Leaf, Supported, STR, "", "The condition that objects of manifests are waited for, such as Complete. Without one nothing is waited for."),
+    helmsman(Hooks, "successTimeout", Leaf, Supported, DUR, "30s", "How long it is waited for."),
+    helmsman(Hooks, "deleteOnSuccess", Leaf, Supported, BOOL, "false", "Removes the objects of manifests once the condition holds."),
 
-    ours(Hook, "run", Leaf, NotYet, STRS, "", "A command: the program, then its arguments."),
-    ours(Hook, "manifest", Leaf, NotYet, STR, "", "A manifest that is applied."),
-    ours(Hook, "timeout", Leaf, NotYet, DUR, "", "The longest time."),
-    ours(Hook, "successCondition", Leaf, NotYet, STR, "", "Over that of the table around it."),
-    ours(Hook, "deleteOnSuccess", Leaf, NotYet, BOOL, "", "Over that of the table around it."),
+    ours(Hook, "run", Leaf, Supported, STRS, "", "A command: the program, then its arguments. No shell takes it apart."),
+    ours(Hook, "manifest", Leaf, Supported, STR, "", "A manifest that is applied: a file or a URL."),
+    ours(Hook, "timeout", Leaf, Supported, DUR, "that of the app for a command, else successTimeout", "The longest time."),
+    ours(Hook, "successCondition", Leaf, Supported, STR, "", "Over that of the table around it."),
+    ours(Hook, "deleteOnSuccess", Leaf, Supported, BOOL, "", "Over that of the table around it."),
 ];
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //!
 //! Reads no file and no environment itself: the caller passes texts, variables and a view of the file tree.
 
+mod access;
+mod canonical;
 mod checked;
 mod compose;
 pub mod config;
@@ -14,6 +16,7 @@ mod fields;
 mod files;
 mod fold;
 mod gather;
+mod git;
 mod hooks;
 pub mod keys;
 mod limits;
@@ -21,6 +24,8 @@ mod merge;
 mod names;
 mod needs;
 mod notes;
+mod objects;
+mod places;
 mod problems;
 mod raw;
 mod read;
@@ -32,19 +37,25 @@ mod report;
 mod resolve;
 mod rules;
 mod schema;
+mod settings;
 pub mod state;
 mod substitute;
 mod tree;
 mod values_file;
 mod vars;
+mod webhooks;
+mod windows;
 
+pub use canonical::{Canonical, Plain, canonical};
 pub use config::Config;
+pub(crate) use config::looks_secret;
 pub use fields::parse_duration;
-pub use files::{Files, PathKind};
+pub use files::{Files, PathKind, is_address};
+pub use git::GitChart;
 pub use notes::{Level, Note, NoteCode};
 pub use problems::{Code, Problem, Problems};
 pub use reference::reference_page;
-pub use references::Reference;
+pub use references::{ObjectValue, Reference, VaultValue};
 pub use schema::json_schema;
 pub use state::DesiredState;
 pub use values_file::substituted_values;
@@ -91,6 +102,8 @@ pub struct Options {
     /// The folders that paths in files may not leave; none: they may lead anywhere. They and the folders of the
     /// sources must be of one kind: all absolute, or all relative to the same place.
     pub roots: Option<Vec<PathBuf>>,
+    /// Whether programs may run that the files name.
+    pub allow_exec: bool,
 }
 
 /// Files that are fine.
@@ -163,7 +176,8 @@ pub fn load(
         pass.run(&mut file.table);
         found.notes.append(&mut pass.notes);
         let dir = dirs.get(&file.file).map_or(Path::new(""), PathBuf::as_path);
-        references::anchor(&mut file.table, dir, files, options.roots.as_deref(), &mut found.problems);
+        let rights = references::Rights { roots: options.roots.as_deref(), exec: options.allow_exec };
+        references::anchor(&mut file.table, dir, files, &rights, &mut found.problems);
     }
     let syntaxes: HashMap<FileId, Syntax> = parsed.iter().map(|file| (file.file, file.syntax)).collect();
     let syntax = |span: Span| syntaxes.get(&span.file).copied().unwrap_or(Syntax::Toml);
@@ -217,6 +231,7 @@ pub fn load(
     let state = resolve::resolve(raw, &around, if complete { &mut report } else { &mut unheard });
     if options.check_only {
         report.downgrade(Code::NotSupportedYet);
+        report.downgrade(Code::ExecNotAllowed);
     }
     let Report { problems, notes, .. } = report;
     match Problems::new(sources.clone(), problems) {

@@ -66,6 +66,8 @@ pub enum Code {
     UnknownApp,
     /// A chart cannot be loaded, or has another version.
     BadChart,
+    /// A program would run, and nobody permitted it.
+    ExecNotAllowed,
 }
 
 impl Code {
@@ -100,6 +102,7 @@ impl Code {
             Code::UnknownEnvironment => "unknown-environment",
             Code::UnknownApp => "unknown-app",
             Code::BadChart => "bad-chart",
+            Code::ExecNotAllowed => "exec-not-allowed",
         }
     }
 }

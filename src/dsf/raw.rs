@@ -2,13 +2,15 @@
 //!
 //! `None` means "not given". [`super::resolve`] makes the complete state from it.
 
-use super::hooks::RawHooks;
+use super::hooks::{RawCommand, RawHooks};
 use super::limits::Limit;
 use super::state::{
-    Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, MaxPrune, NeedWhen, ObjectName, OnError,
-    OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover, Sequencing,
+    Adopt, ConflictRule, Crds, ForceKind, IgnoreRule, Lock, LockQueue, MaxPrune, NeedWhen, ObjectName,
+    OnError, OnFailure, OnInterrupted, OnRemove, Patience, ReadyRule, Recover, Sequencing,
 };
 use super::tree::Text;
+use super::webhooks::Webhook;
+use super::windows::Window;
 use crate::model::{ReleaseKey, Selector};
 use crate::text::Span;
 use crate::value::Map;
@@ -35,8 +37,17 @@ pub(super) struct RawFile {
     pub(super) namespaces: RawNamespaces,
     pub(super) repositories: Vec<RawRepository>,
     pub(super) preconfigured: Vec<At<Text>>,
+    pub(super) certificates: RawCertificates,
     pub(super) apps: Vec<(At<Text>, RawApp)>,
     pub(super) moved: Vec<RawMoved>,
+}
+
+/// Certificates and a key for a cluster that the file describes by itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawCertificates {
+    pub(super) ca_crt: Given<Text>,
+    pub(super) ca_key: Given<Text>,
+    pub(super) ca_client: Given<Text>,
 }
 
 /// A release that got another name.
@@ -58,6 +69,9 @@ pub(super) enum RawNamespaces {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawSettings {
+    pub(super) windows: Vec<Window>,
+    pub(super) webhooks: Vec<Webhook>,
+    pub(super) skip_pending: Given<bool>,
     pub(super) kube_context: Given<Text>,
     pub(super) expect_server: Given<Text>,
     pub(super) expect_uid: Given<Text>,
@@ -66,6 +80,7 @@ pub(super) struct RawSettings {
     pub(super) timeout: Given<Duration>,
     pub(super) lock: Given<Lock>,
     pub(super) lock_wait: Given<Duration>,
+    pub(super) lock_queue: Given<LockQueue>,
     pub(super) recover: Given<Recover>,
     pub(super) lease_duration: Given<Duration>,
     pub(super) foreign_pending_after: Given<Patience>,
@@ -77,6 +92,11 @@ pub(super) struct RawSettings {
     pub(super) reverse_delete: Given<bool>,
     pub(super) global_max_history: Given<i64>,
     pub(super) storage_backend: Given<Text>,
+    pub(super) cluster_uri: Given<Text>,
+    pub(super) bearer_token: Given<bool>,
+    pub(super) bearer_token_path: Given<Text>,
+    pub(super) eyaml_enabled: Given<bool>,
+    pub(super) eyaml_private_key: Given<Text>,
     pub(super) labels_authoritative: Given<bool>,
     pub(super) hooks: RawHooks,
 }
@@ -100,8 +120,10 @@ pub(super) struct RawApp {
     pub(super) enabled: Given<bool>,
     pub(super) chart: Given<Text>,
     pub(super) version: Given<Text>,
+    pub(super) verify: RawVerify,
     pub(super) description: Given<Text>,
     pub(super) group: Given<Text>,
+    pub(super) kube_context: Given<Text>,
     pub(super) labels: TextMap,
     pub(super) values_file: Given<Text>,
     pub(super) values_files: Vec<At<Text>>,
@@ -119,6 +141,7 @@ pub(super) struct RawApp {
     pub(super) test: Given<bool>,
     pub(super) max_history: Given<i64>,
     pub(super) no_hooks: Given<bool>,
+    pub(super) max_failures: Given<i64>,
     pub(super) crds: Given<Crds>,
     pub(super) sequencing: Given<Sequencing>,
     pub(super) on_failure: Given<OnFailure>,
@@ -130,6 +153,7 @@ pub(super) struct RawApp {
     pub(super) create_only: Vec<ObjectName>,
     pub(super) helm_flags: Vec<At<Text>>,
     pub(super) hooks: RawHooks,
+    pub(super) post_renderer: Option<RawCommand>,
     pub(super) field_conflicts: Vec<ConflictRule>,
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) restart_on_config: Given<bool>,
@@ -154,6 +178,15 @@ pub(super) struct RawNeed {
     pub(super) when: NeedWhen,
 }
 
+/// Who has to have made a chart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawVerify {
+    pub(super) keyring: Given<Text>,
+    pub(super) cosign_key: Given<Text>,
+    pub(super) cosign_identity: Given<Text>,
+    pub(super) cosign_issuer: Given<Text>,
+}
+
 /// A chart repository.
 #[derive(Clone, Debug)]
 pub(super) struct RawRepository {
@@ -162,6 +195,8 @@ pub(super) struct RawRepository {
     /// The table that declares it.
     pub(super) section: &'static str,
     pub(super) ca_file: Given<Text>,
+    /// Certificate and key of the client.
+    pub(super) identity: (Given<Text>, Given<Text>),
     pub(super) username_from: Given<Text>,
     pub(super) password_from: Given<Text>,
 }

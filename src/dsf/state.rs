@@ -3,14 +3,21 @@
 //! Every default is filled in: an `Option` here means "there is none", never "use the default". Knows nothing
 //! of file syntax; positions are kept only to be shown.
 
+pub use super::access::{ClusterAccess, ClusterCredential};
+pub use super::hooks::{AppHook, CommandLine, HookWork, ManifestSource, Moment};
 pub use super::limits::Limit;
-use crate::expression::Expression;
-use crate::model::{FieldPattern, ObjectKey, ReleaseKey, glob};
+pub use super::objects::{ConflictAction, ConflictRule, IgnoreRule, ObjectName, ReadyRule, WaitFor};
+pub use super::places::{Chart, ChartSource, ChartVersion, Cosign, Repository, Verify};
+pub use super::settings::{
+    ExpectCluster, Eyaml, Lock, LockQueue, MaxPrune, OnError, OnInterrupted, Patience, Recover, Settings,
+};
+pub use super::webhooks::{Webhook, WebhookKind};
+pub use super::windows::Window;
+use crate::model::ReleaseKey;
 use crate::text::Location;
 use crate::value::Map;
 use crate::values::ReuseValues;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -79,108 +86,6 @@ pub struct Edge<'a> {
     pub when: NeedWhen,
 }
 
-/// How a run behaves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// The kubeconfig context; none: in-cluster, else the kubeconfig's current context.
-    pub kube_context: Option<String>,
-    /// The only cluster that may be touched.
-    pub expect_cluster: ExpectCluster,
-    /// Releases at once inside a batch, at least 1.
-    pub parallel: usize,
-    /// How a run keeps others out.
-    pub lock: Lock,
-    /// How long a run waits for a lock that another one holds.
-    pub lock_wait: Duration,
-    /// What is done about interrupted runs.
-    pub recover: Recover,
-    /// Silence after which the holder of a lease counts as dead.
-    pub lease_duration: Duration,
-    /// Age at which a pending revision of plain Helm counts as dead.
-    pub foreign_pending_after: Patience,
-    /// What recovery does when it cannot prove that all was done.
-    pub on_interrupted: OnInterrupted,
-    /// Whether a record that was taken over from a foreign holder is made immutable.
-    pub fence_taken_over: bool,
-    /// What happens to the other releases when one fails.
-    pub on_error: OnError,
-    /// How many releases of this context one run may remove without further consent.
-    pub max_prune: MaxPrune,
-    /// Whether removals run in reverse order of priority.
-    pub reverse_delete: bool,
-    /// Whether labels of namespaces that the file does not name are removed.
-    pub labels_authoritative: bool,
-}
-
-/// Facts that the cluster must match before anything else is read. All given ones must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExpectCluster {
-    /// The URL of the API server.
-    pub server: Option<String>,
-    /// The uid of the namespace `kube-system`.
-    pub uid: Option<String>,
-    /// The kubeconfig context.
-    pub context: Option<String>,
-}
-
-/// How a run keeps others out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lock {
-    /// A `coordination.k8s.io` Lease.
-    Lease,
-    /// A Secret, for clusters where leases may not be written.
-    Secret,
-    /// No lock.
-    None,
-}
-
-/// What is done about interrupted runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recover {
-    /// Finish or undo them.
-    Auto,
-    /// Show them.
-    Report,
-    /// Leave them.
-    Off,
-}
-
-/// What recovery does when it cannot prove that all was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnInterrupted {
-    /// Apply again.
-    RollForward,
-    /// Return to the last good revision.
-    Rollback,
-}
-
-/// How long something is waited for before it counts as dead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// It counts as dead after this time.
-    For(Duration),
-    /// It never does.
-    Forever,
-}
-
-/// What happens to the other releases when one fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnError {
-    /// Those that do not depend on it go on.
-    Continue,
-    /// Nothing new is started.
-    Stop,
-}
-
-/// How many releases of this context one run may remove without further consent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaxPrune {
-    /// A number of releases.
-    Count(usize),
-    /// A share of the releases of this context, 0 to 100; three always pass.
-    Percent(u8),
-}
-
 /// A declared namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Namespace {
@@ -196,35 +101,6 @@ pub struct Namespace {
     pub quotas: BTreeMap<String, String>,
     /// Where it is declared; none for `kube-system` when it is only used.
     pub origin: Option<Location>,
-}
-
-/// A chart repository.
-#[derive(Clone, PartialEq)]
-pub struct Repository {
-    /// The base URL, which may hold a user name and a password; empty for one that Helm's own configuration declares.
-    pub url: String,
-    /// Certificates of the authorities that are trusted besides those of the machine.
-    pub ca_file: Option<PathBuf>,
-    /// Where the user name comes from, `ref+…`.
-    pub username_from: Option<String>,
-    /// Where the password comes from, `ref+…`.
-    pub password_from: Option<String>,
-    /// Where it is declared.
-    pub origin: Location,
-}
-
-impl Repository {
-    /// Returns a repository that Helm's own configuration declares.
-    pub(super) fn known_to_helm(origin: Location) -> Self {
-        Self { url: String::new(), ca_file: None, username_from: None, password_from: None, origin }
-    }
-}
-
-impl fmt::Debug for Repository {
-    /// Leaves the URL out: it may hold a password.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repository").field("origin", &self.origin).finish_non_exhaustive()
-    }
 }
 
 /// One wanted release.
@@ -244,10 +120,14 @@ pub struct Release {
     pub description: String,
     /// The group for `--group`.
     pub group: Option<String>,
+    /// The kubeconfig context of its cluster; none: that of the settings.
+    pub kube_context: Option<String>,
     /// Labels for `-l` selectors.
     pub labels: BTreeMap<String, String>,
     /// The chart.
     pub chart: Chart,
+    /// Who has to have made the chart.
+    pub verify: Verify,
     /// What the chart is rendered with.
     pub values: Values,
     /// What becomes of the values that the last revision was given.
@@ -272,6 +152,12 @@ pub struct Release {
     pub max_history: usize,
     /// Whether chart hooks are left out.
     pub no_hooks: bool,
+    /// After how many failures of the same input scheduled runs hold it back; never, where there is none.
+    pub max_failures: Option<usize>,
+    /// The hooks of the file, by their moment; at most one for each.
+    pub hooks: Vec<AppHook>,
+    /// The program that changes the rendered manifests.
+    pub post_renderer: Option<CommandLine>,
     /// Whether the chart's tests run after an install or upgrade.
     pub test: bool,
     /// What happens to the custom resource definitions in the chart's `crds` folder.
@@ -300,44 +186,6 @@ pub struct Release {
     pub restart_on_config: bool,
     /// Whether a rollback deletes broken pods of the failed revision that StatefulSets wait for.
     pub unstick: bool,
-}
-
-/// Which chart, and where it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chart {
-    /// Where the chart is.
-    pub source: ChartSource,
-    /// Which version.
-    pub version: ChartVersion,
-}
-
-/// Where a chart is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChartSource {
-    /// A folder or archive on this machine.
-    Local(PathBuf),
-    /// A chart of a declared repository.
-    Repository {
-        /// The name of the repository.
-        repository: String,
-        /// The name of the chart in it.
-        chart: String,
-    },
-    /// A chart in an OCI registry, `oci://…`.
-    Oci(String),
-    /// An archive behind an `http` or `https` URL.
-    Url(String),
-}
-
-/// Which version of a chart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChartVersion {
-    /// The version that is found; only for charts on this machine.
-    Any,
-    /// The newest version.
-    Latest,
-    /// An exact version or a constraint.
-    Matching(String),
 }
 
 /// What a chart is rendered with; later fields win over earlier ones.
@@ -468,76 +316,6 @@ impl ForceKind {
     ];
 }
 
-/// Names an object of a release: its kind, written `Kind` or `Kind.group`, and its name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ObjectName {
-    /// The kind, with its API group where the kind alone is not enough.
-    pub kind: String,
-    /// The name.
-    pub name: String,
-}
-
-impl ObjectName {
-    /// Tells whether this names the object.
-    pub fn names(&self, object: &ObjectKey) -> bool {
-        self.name == object.name && is_kind(&self.kind, object)
-    }
-}
-
-/// Tells whether `kind`, written `Kind` or `Kind.group`, is the kind of an object.
-fn is_kind(kind: &str, object: &ObjectKey) -> bool {
-    match kind.split_once('.') {
-        Some((kind, group)) => glob(kind, &object.gvk.kind) && group == object.gvk.group,
-        None => glob(kind, &object.gvk.kind),
-    }
-}
-
-/// What happens to fields that another manager owns with another value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConflictRule {
-    /// The fields; none for all.
-    pub path: Option<FieldPattern>,
-    /// The managers: a name, in which `*` stands for any text.
-    pub manager: String,
-    /// What happens.
-    pub action: ConflictAction,
-}
-
-/// What happens to a field that another manager owns with another value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ConflictAction {
-    /// It becomes what the chart says.
-    Take,
-    /// It stays as it is, and is left out of what is applied.
-    Keep,
-    /// The release is blocked.
-    Fail,
-}
-
-/// Fields that count neither as drift nor as a change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IgnoreRule {
-    /// The kind, written `Kind` or `Kind.group`; `*` stands for any text.
-    pub kind: String,
-    /// The name, in which `*` stands for any text; none for all.
-    pub name: Option<String>,
-    /// The fields.
-    pub path: FieldPattern,
-}
-
-impl IgnoreRule {
-    /// Tells whether the rule is about this object.
-    pub fn covers(&self, object: &ObjectKey) -> bool {
-        is_kind(&self.kind, object) && self.name.as_ref().is_none_or(|name| glob(name, &object.name))
-    }
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.kind, self.name)
-    }
-}
-
 /// What happens when the entry of a release leaves the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRemove {
@@ -558,32 +336,4 @@ pub enum Adopt {
     Unowned,
     /// Those of another owner too.
     Any,
-}
-
-/// When objects of a kind are ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadyRule {
-    /// The kind, with its API group where the kind alone is not enough.
-    pub kind: String,
-    /// Holds for an object that is ready.
-    pub current: Expression,
-    /// Holds for an object that will not get ready.
-    pub failed: Option<Expression>,
-}
-
-/// An object of the cluster that has to be there, and ready, before a release starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitFor {
-    /// The kind, with its API group where the kind alone is not enough.
-    pub kind: String,
-    /// The name.
-    pub name: String,
-    /// The namespace; that of the release where none is given. It means nothing for kinds without namespaces.
-    pub namespace: String,
-}
-
-impl fmt::Display for WaitFor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
-    }
 }

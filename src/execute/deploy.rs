@@ -7,12 +7,12 @@
 use super::event::{Event, Outcome, Phase};
 use super::rollback::rollback;
 use super::waves::{self, Of};
-use super::{Context, StepError, hooks, journal, records, testing, wait};
+use super::{Context, StepError, app_hooks, hooks, journal, records, testing, wait};
 use crate::dsf::state::ReadyRule;
-use crate::history::{Record, Release, Status};
+use crate::history::{self, Record, Release, Status};
 use crate::host::secrets;
 use crate::model::ReleaseKey;
-use crate::plan::{Deploy, DeployKind};
+use crate::plan::{Deploy, DeployKind, SettledAs};
 
 /// Carries out a new revision.
 pub(super) async fn deploy(
@@ -23,15 +23,28 @@ pub(super) async fn deploy(
 ) -> Result<Outcome, StepError> {
     let revision = deploy.record.version;
     context.learn(key, &deploy.record);
+    if deploy.file_hooks.before.is_some() {
+        // A hook is not run for a plan that no longer fits.
+        let absent = records::is_next(context, &deploy.record).await;
+        absent.inspect_err(|error| context.note_overtaken(error))?;
+        app_hooks::run(context, key, deploy.file_hooks.before.as_ref()).await?;
+    }
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Recording { revision } });
+    let mut superseded = deploy.superseded.clone();
     if let Some(left) = &deploy.interrupted {
-        let marked = journal::mark_interrupted(context, left).await;
-        marked.inspect_err(|error| context.note_overtaken(error))?;
+        let settled = journal::settle(context, left, deploy.interrupted_as).await;
+        let settled = settled.inspect_err(|error| context.note_overtaken(error))?;
+        // One that came to its end is replaced like any other.
+        superseded.extend(Some(settled).filter(|_| deploy.interrupted_as == SettledAs::Deployed));
     }
     let written =
         records::create(context, &started(&deploy.record), &deploy.labels, &deploy.annotations).await;
     let mut record = written.inspect_err(|error| context.note_overtaken(error))?;
     let done = steps(context, key, rules, deploy, &mut record).await;
+    let done = match done {
+        Ok(()) => after(context, key, deploy, &mut record).await,
+        failed => failed,
+    };
     if let Err(error) = done {
         let error = mark_failed(context, deploy, record, error).await;
         return Err(match &deploy.rollback {
@@ -45,8 +58,7 @@ pub(super) async fn deploy(
     record.release.info.status = Status::Deployed;
     record.release.info.description = complete_text(deploy.kind).to_owned();
     record = records::update(context, &record).await?;
-    for old in &deploy.superseded {
-        let mut old = old.clone();
+    for mut old in superseded {
         old.release.info.status = Status::Superseded;
         records::update(context, &old).await?;
     }
@@ -103,9 +115,27 @@ async fn steps(
     if deploy.run_hooks {
         hooks::run_for(context, key, &mut record.release, after, &deploy.handed, deploy.timeout).await?;
     }
+    journal::still_newest(context).await?;
     // In reverse: what was applied last goes first.
     let prunes = deploy.prunes.iter().rev();
     waves::remove(context, key, prunes, &deploy.gone, deploy.timeout, false).await?;
+    Ok(())
+}
+
+/// Runs the hook of the file that ends the operation. A run that is killed here leaves a record that says pending, so
+/// the hook runs again.
+async fn after(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    deploy: &Deploy,
+    record: &mut Record,
+) -> Result<(), StepError> {
+    if let Some(hook) = &deploy.file_hooks.after {
+        journal::note(context, format!("run the hook {}", hook.moment.key())).await?;
+        app_hooks::run(context, key, Some(hook)).await?;
+    }
+    let done = deploy.file_hooks.iter().map(|hook| history::hook_annotation(hook.moment.key()));
+    record.annotations.extend(done.map(|name| (name, "ok".to_owned())));
     Ok(())
 }
 

@@ -168,7 +168,9 @@ impl StepError {
         let message = self.text();
         match self {
             _ if self.is_lock_lost() => Outcome::LockLost { message },
-            StepError::Lock(LockError::Held { .. }) => Outcome::Locked { message },
+            StepError::Lock(LockError::Held { .. } | LockError::Superseded { .. }) => {
+                Outcome::Locked { message }
+            }
             StepError::Lock(LockError::Interrupted { .. }) => Outcome::Interrupted { message },
             StepError::Lock(ref error) => {
                 let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();

@@ -73,6 +73,8 @@ pub enum Outcome {
     Uninstalled,
     /// It stays, and belongs to nobody.
     Orphaned,
+    /// It stays, and belongs to this file.
+    Adopted,
     /// Something did not work.
     Failed { message: String },
     /// Something did not work, and the last good revision was restored.
@@ -94,7 +96,7 @@ pub enum Outcome {
 impl Outcome {
     /// Tells whether a release that needs this one may start.
     pub fn is_good(&self) -> bool {
-        matches!(self, Outcome::Unchanged | Outcome::Deployed { .. })
+        matches!(self, Outcome::Unchanged | Outcome::Deployed { .. } | Outcome::Adopted)
     }
 
     /// Tells whether something that was tried did not work.
@@ -122,6 +124,7 @@ impl Outcome {
             Outcome::Deployed { .. } => "is deployed",
             Outcome::Uninstalled => "is uninstalled",
             Outcome::Orphaned => "belongs to nobody",
+            Outcome::Adopted => "belongs to this file",
             Outcome::Failed { .. } => "failed",
             Outcome::RolledBack { .. } => "failed and was rolled back",
             Outcome::Stale { .. } => "is not as it was planned",
@@ -141,6 +144,7 @@ impl Outcome {
             Outcome::Deployed { .. } => "deployed",
             Outcome::Uninstalled => "uninstalled",
             Outcome::Orphaned => "orphaned",
+            Outcome::Adopted => "adopted",
             Outcome::Failed { .. } => "failed",
             Outcome::RolledBack { .. } => "rolled-back",
             Outcome::Stale { .. } => "stale",

@@ -12,7 +12,7 @@ use crate::cluster::ApiError;
 use crate::history::{Operation, Record};
 use crate::lock::Name;
 use crate::model::ReleaseKey;
-use crate::plan::Work;
+use crate::plan::{ReleasePlan, Work};
 
 /// Takes the lock of a release, does the work, and gives the lock back. When the lock is lost the work ends where it
 /// is: nothing that it would still write may be written, so there is nothing to clean up either.
@@ -26,6 +26,29 @@ pub(super) async fn locked<T>(
     work: impl AsyncFnOnce(&Context<'_>) -> Result<T, StepError>,
 ) -> Result<T, StepError> {
     locked_by(context, key, left, Patience::Wait, work).await
+}
+
+/// As [`locked`]; a release that has a new name is locked under its old one as well, since its records and objects go.
+///
+/// # Errors
+/// As there.
+pub(super) async fn locked_names<T>(
+    context: &Context<'_>,
+    release: &ReleasePlan,
+    left: Option<&Record>,
+    work: impl AsyncFnOnce(&Context<'_>) -> Result<T, StepError>,
+) -> Result<T, StepError> {
+    let old = match &release.work {
+        Work::Deploy(deploy) => deploy.retired.first().map(Record::key),
+        _ => None,
+    };
+    match old.filter(|old| *old != release.key) {
+        None => locked(context, &release.key, left, work).await,
+        // The new name's lock is the inner one: its records say so.
+        Some(old) => {
+            locked(context, &old, None, async |outer| locked(outer, &release.key, left, work).await).await
+        }
+    }
 }
 
 /// As [`locked`], from whoever holds it.
@@ -78,8 +101,9 @@ pub(super) fn left_by(work: &Work) -> Option<&Record> {
     let record = match work {
         Work::Deploy(deploy) => deploy.interrupted.as_ref(),
         Work::Seal(seal) => Some(&seal.record),
+        Work::GoBack(back) => Some(&back.record),
         Work::Uninstall(uninstall) => Some(&uninstall.latest),
-        Work::Nothing | Work::Disown(_) => None,
+        Work::Nothing | Work::Disown(_) | Work::Own(_) => None,
     };
     let under_way = |record: &&Record| {
         let status = &record.release.info.status;

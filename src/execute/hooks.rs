@@ -61,6 +61,9 @@ pub(super) async fn run_for(
         let (a, b) = (&release.hooks[*a], &release.hooks[*b]);
         a.weight.cmp(&b.weight).then_with(|| a.name.cmp(&b.name))
     });
+    if !order.is_empty() {
+        journal::still_newest(context).await?;
+    }
     let mut done: Vec<Ready> = Vec::new();
     for index in order {
         context.check_stop()?;

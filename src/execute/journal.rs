@@ -3,8 +3,10 @@
 //! Every write of it replaces exactly the version that this operation wrote before. Somebody else's write in between,
 //! `helm rollback` for one, makes the next one fail, and with it the operation.
 
-use super::{Context, StepError, records};
-use crate::history::{INTERRUPTED_ANNOTATION, OPERATION_ANNOTATION, Record, Release, Status};
+use super::{Context, StepError, records, seal};
+use crate::cluster::Resource;
+use crate::history::{self, INTERRUPTED_ANNOTATION, OPERATION_ANNOTATION, Record, Release, Status, Storage};
+use crate::plan::SettledAs;
 
 /// The record of the operation under way, as it was stored last; nothing before the first write.
 pub(super) type Current = tokio::sync::Mutex<Option<Record>>;
@@ -37,6 +39,27 @@ pub(super) async fn note(context: &Context<'_>, step: String) -> Result<(), Step
     Ok(())
 }
 
+/// Makes sure, before something that cannot be undone, that nobody has made a newer revision: `helm rollback` does not
+/// care that one is pending. What it wrote is neither overwritten nor undone.
+///
+/// # Errors
+/// Stale when somebody has.
+pub(super) async fn still_newest(context: &Context<'_>) -> Result<(), StepError> {
+    let Some(own) = context.current.lock().await.clone() else { return Ok(()) };
+    let (name, next) = (&own.release.name, own.release.version.saturating_add(1));
+    let resource = match own.storage {
+        Storage::Secret => Resource::secrets(),
+        Storage::ConfigMap => Resource::config_maps(),
+    };
+    let object = history::object_name(name, next);
+    match context.writer.reader().get(&resource, Some(&own.namespace), &object).await? {
+        None => Ok(()),
+        Some(_) => {
+            Err(StepError::Stale { what: format!("revision {next} of {name} was made by somebody else") })
+        }
+    }
+}
+
 /// Returns a record as it has to be sent: over the version that was stored last, if it is the operation's own.
 pub(super) fn over(current: Option<&Record>, record: &Record) -> Record {
     let mut next = record.clone();
@@ -50,13 +73,23 @@ pub(super) fn over(current: Option<&Record>, record: &Record) -> Record {
     next
 }
 
-/// Marks the record of an interrupted operation failed, if it is still as it was.
-pub(super) async fn mark_interrupted(context: &Context<'_>, record: &Record) -> Result<(), StepError> {
+/// Settles the record of an interrupted operation, if it is still as it was, and returns it as stored.
+pub(super) async fn settle(
+    context: &Context<'_>,
+    record: &Record,
+    settled_as: SettledAs,
+) -> Result<Record, StepError> {
+    if settled_as == SettledAs::Deployed {
+        return records::replace(context, &seal::complete(record)).await;
+    }
     let mut record = record.clone();
     let info = &mut record.release.info;
     let status = info.status.to_string();
     info.description = format!("statectl: recovered from {status:?} (was: {})", info.description);
     info.status = Status::Failed;
     record.annotations.insert(INTERRUPTED_ANNOTATION.to_owned(), status);
-    records::replace(context, &record).await.map(drop)
+    match settled_as {
+        SettledAs::Fenced => records::freeze(context, &record).await,
+        SettledAs::Failed | SettledAs::Deployed => records::replace(context, &record).await,
+    }
 }

@@ -4,6 +4,7 @@
 //! Nothing is decided here. A step whose precondition no longer holds ends its release; no error leads to
 //! another action. Every attempted release ends in exactly one [`Outcome`], whatever happens to the others.
 
+mod app_hooks;
 mod deploy;
 mod error;
 mod event;
@@ -21,6 +22,7 @@ mod seal;
 mod secrets;
 mod send;
 mod spaces;
+mod take_over;
 mod testing;
 mod uninstall;
 mod unlock;
@@ -71,6 +73,8 @@ pub struct Run<'a> {
     pub stop_on_error: bool,
     /// Whether what hooks and tests say is shown when they end well, too.
     pub hook_logs: bool,
+    /// The environment of programs that hooks of the file run.
+    pub environment: BTreeMap<String, String>,
     /// Asks for the end.
     pub stop: &'a Stop,
     /// Where events go.
@@ -85,6 +89,7 @@ struct Shared<'a> {
     /// Whether it was said that something cannot be watched.
     has_complained: AtomicBool,
     hook_logs: bool,
+    environment: BTreeMap<String, String>,
     /// The secret values of the releases that are worked on.
     secrets: Mutex<BTreeMap<ReleaseKey, Secrets>>,
     /// Whether a release was found changed before anything of it was written.
@@ -110,6 +115,7 @@ impl<'a> Context<'a> {
             watches: Watches::new(run.writer.reader().clone(), Pace::default()),
             has_complained: AtomicBool::new(false),
             hook_logs: run.hook_logs,
+            environment: run.environment,
             secrets: Mutex::default(),
             overtaken: AtomicBool::new(false),
             discovery: RwLock::new(run.discovery),
@@ -239,7 +245,13 @@ pub async fn run(plan: &Plan, run: Run<'_>) -> Outcomes {
     let mut outcomes: BTreeMap<ReleaseKey, Outcome> = BTreeMap::new();
     for release in &plan.releases {
         match release.action {
-            Action::None => drop(outcomes.insert(release.key.clone(), Outcome::Unchanged)),
+            Action::None => {
+                // What needs a release that is left half-way does not start either.
+                let pending = release.reasons.iter().find(|reason| reason.code() == "pending-skipped");
+                let outcome = pending
+                    .map_or(Outcome::Unchanged, |reason| Outcome::Skipped { because: reason.to_string() });
+                outcomes.insert(release.key.clone(), outcome);
+            }
             Action::Blocked => drop(outcomes.insert(release.key.clone(), Outcome::Blocked)),
             Action::Install
             | Action::Upgrade
@@ -336,12 +348,14 @@ async fn release_work(context: &Context<'_>, plan: &Plan, release: &ReleasePlan)
         return (release.key.clone(), outcome);
     }
     let left = guarded::left_by(&release.work);
-    let result = guarded::locked(context, &release.key, left, async |own| match &release.work {
+    let result = guarded::locked_names(context, release, left, async |own| match &release.work {
         Work::Nothing => Ok(Outcome::Unchanged),
         Work::Deploy(deploy) => deploy::deploy(own, &release.key, &release.ready, deploy).await,
         Work::Seal(work) => seal::seal(own, &release.key, &release.ready, work).await,
+        Work::GoBack(work) => rollback::go_back(own, &release.key, &release.ready, work).await,
         Work::Uninstall(uninstall) => uninstall::uninstall(own, uninstall).await,
         Work::Disown(disown) => uninstall::disown(own, disown).await,
+        Work::Own(marks) => take_over::own(own, marks).await,
     })
     .await;
     (release.key.clone(), result.unwrap_or_else(StepError::into_outcome))

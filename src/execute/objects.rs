@@ -32,6 +32,12 @@ pub(super) async fn apply(
         ApplyMode::Unchanged => Ok(()),
         ApplyMode::Create => create(context, release, &resource, step).await,
         ApplyMode::Either => send(context, release, &resource, &step.key, &step.body).await,
+        ApplyMode::AfterGone { uid } => {
+            let phase = Phase::Removing { object: step.key.to_string() };
+            context.emit(Event::Entered { key: release.clone(), phase });
+            wait_gone(context, &resource, &step.key, uid, timeout, Interruptible::Yes).await?;
+            create(context, release, &resource, step).await
+        }
         ApplyMode::Update { uid, fold } => {
             if let Some(fold) = fold {
                 fold_ownership(context, &resource, &step.key, uid, fold).await?;

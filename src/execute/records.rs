@@ -54,6 +54,24 @@ pub(super) async fn create(
     Ok(record)
 }
 
+/// Makes sure that the revision of a record is still the next one.
+///
+/// # Errors
+/// Stale when the revision exists: somebody else was faster.
+pub(super) async fn is_next(context: &Context<'_>, release: &history::Release) -> Result<(), StepError> {
+    let name = history::object_name(&release.name, release.version);
+    let reader = context.writer.reader();
+    match reader.get(&Resource::secrets(), Some(&release.namespace), &name).await {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => {
+            let what =
+                format!("revision {} of {} was written by somebody else", release.version, release.name);
+            Err(StepError::Stale { what })
+        }
+        Err(error) => Err(StepError::object(format!("record of revision {}", release.version), error)),
+    }
+}
+
 /// Replaces a record and returns it as stored. That of the operation under way is replaced in the version that the
 /// operation stored last.
 ///
@@ -85,7 +103,19 @@ pub(super) async fn take(context: &Context<'_>, record: &Record) -> Result<Recor
 
 /// Replaces exactly this version of a record.
 pub(super) async fn replace(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
-    let object = history::updated_object(record, clock::now())?;
+    put(context, record, history::updated_object(record, clock::now())?).await
+}
+
+/// As [`replace`], for the last time: whoever wrote it before cannot write it any more.
+///
+/// Source: Kubernetes, "Immutable Secrets"; the data may change in the same request that makes a Secret immutable.
+pub(super) async fn freeze(context: &Context<'_>, record: &Record) -> Result<Record, StepError> {
+    let mut object = history::updated_object(record, clock::now())?;
+    object["immutable"] = true.into();
+    put(context, record, object).await
+}
+
+async fn put(context: &Context<'_>, record: &Record, object: Json) -> Result<Record, StepError> {
     let resource = resource_of(record);
     let replaced = write(context, &resource, &object, Write::Replace).await;
     let answer = replaced.map_err(|error| {

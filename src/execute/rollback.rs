@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 
 use super::deploy::started;
-use super::event::{Event, Phase};
+use super::event::{Event, Outcome, Phase};
 use super::waves::{self, Of};
-use super::{Context, StepError, hooks, records, unstick, wait};
+use super::{Context, StepError, hooks, journal, records, unstick, wait};
 use crate::dsf::state::ReadyRule;
 use crate::history::{Record, Status};
 use crate::model::ReleaseKey;
-use crate::plan::Rollback;
+use crate::plan::{GoBack, Rollback};
 
 /// Restores the revision, and returns how the release ended: always an error, since what was wanted is not there.
 pub(super) async fn rollback(
@@ -34,6 +34,23 @@ pub(super) async fn rollback(
             StepError::RollbackFailed { cause: Box::new(cause), to: work.to, second: Box::new(second) }
         }
     }
+}
+
+/// Settles the record of an interrupted operation and restores the revision before it. What the file says is not there
+/// then, so the release does not end well.
+pub(super) async fn go_back(
+    context: &Context<'_>,
+    key: &ReleaseKey,
+    rules: &[ReadyRule],
+    work: &GoBack,
+) -> Result<Outcome, StepError> {
+    let settled = journal::settle(context, &work.record, work.settled_as).await;
+    settled.inspect_err(|error| context.note_overtaken(error))?;
+    let left = work.record.release.version;
+    let what = format!("revision {left} was interrupted");
+    let why = "`onInterrupted = \"rollback\"`; the next apply rolls out what the file says".to_owned();
+    let cause = StepError::NotReady { what, why };
+    Err(rollback(context, key, rules, &work.rollback, cause).await)
 }
 
 /// Returns what a rollback leaves as the failed revision made it; empty if there is nothing.
@@ -107,5 +124,5 @@ async fn steps(
     if work.run_hooks {
         hooks::run(context, key, &mut record.release, "post-rollback", work.timeout).await?;
     }
-    Ok(())
+    journal::still_newest(context).await
 }

@@ -4,7 +4,7 @@
 //! killed leaves a release that says what was going on.
 
 use super::event::{Event, Outcome, Phase};
-use super::{Context, StepError, hooks, records, waves};
+use super::{Context, StepError, app_hooks, hooks, journal, records, waves};
 use crate::history::{self, Status};
 use crate::plan::{Disown, Uninstall};
 
@@ -26,6 +26,7 @@ pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result
     let key = &work.key;
     let mut latest = work.latest.clone();
     context.learn(key, &latest.release);
+    app_hooks::run(context, key, work.file_hooks.before.as_ref()).await?;
     latest.release.info.status = Status::Uninstalling;
     latest.release.info.deleted = Some(records::now());
     latest.release.info.description = UNDER_WAY.to_owned();
@@ -33,15 +34,22 @@ pub(super) async fn uninstall(context: &Context<'_>, work: &Uninstall) -> Result
         key: key.clone(),
         phase: Phase::Recording { revision: latest.release.version },
     });
-    let written = records::take(context, &latest).await;
-    let mut latest = written.inspect_err(|error| context.note_overtaken(error))?;
+    // A record that nobody can change any more goes like any other.
+    if latest.frozen.is_none() {
+        let written = records::take(context, &latest).await;
+        latest = written.inspect_err(|error| context.note_overtaken(error))?;
+    }
     if work.run_hooks {
         hooks::run(context, key, &mut latest.release, "pre-delete", work.timeout).await?;
     }
+    journal::still_newest(context).await?;
     waves::remove(context, key, work.deletes.iter(), &work.after, work.timeout, true).await?;
     if work.run_hooks {
         hooks::run(context, key, &mut latest.release, "post-delete", work.timeout).await?;
     }
+    // The record stays until the hook of the file has run: a run that is killed here is finished by the next.
+    app_hooks::run(context, key, work.file_hooks.after.as_ref()).await?;
+    journal::still_newest(context).await?;
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
     for record in work.records.iter().filter(|record| record.uid != latest.uid) {
         records::delete(context, record).await?;

@@ -123,7 +123,7 @@ pub fn files(top: &Path) -> Result<Vec<File>, DirError> {
     files_within(top, None)
 }
 
-fn files_within(top: &Path, roots: Option<&[PathBuf]>) -> Result<Vec<File>, DirError> {
+pub(super) fn files_within(top: &Path, roots: Option<&[PathBuf]>) -> Result<Vec<File>, DirError> {
     if !top.join("Chart.yaml").exists() {
         return Err(DirError::NoChart(top.to_owned()));
     }

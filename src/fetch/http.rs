@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use futures::StreamExt as _;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Identity, Url};
 
@@ -43,7 +43,29 @@ impl fmt::Debug for Access {
     }
 }
 
+/// Access whose credentials are for one host.
+pub struct Bound {
+    access: Access,
+    host: Url,
+}
+
+impl Bound {
+    /// Returns the access that an address gets: credentials of a repository are for its own host (Helm without
+    /// `--pass-credentials`).
+    pub fn towards(&self, url: &Url) -> Access {
+        if url.origin() == self.host.origin() {
+            return self.access.clone();
+        }
+        Access { authorities: self.access.authorities.clone(), ..Access::default() }
+    }
+}
+
 impl Access {
+    /// Binds the credentials to the host of an address.
+    pub fn only_for(self, url: &Url) -> Bound {
+        Bound { access: self, host: url.clone() }
+    }
+
     /// Returns the value of the header that says who asks.
     fn authorization(&self) -> Option<HeaderValue> {
         let text = match (&self.bearer, &self.basic) {
@@ -132,6 +154,23 @@ pub enum HttpError {
 }
 
 impl HttpError {
+    /// Returns what went wrong without the address, which may be a secret.
+    pub fn reason(&self) -> String {
+        match self {
+            HttpError::Transport { source, .. } if source.is_timeout() => {
+                "it did not answer in time".to_owned()
+            }
+            HttpError::Transport { source, .. } | HttpError::Material { source, .. } => {
+                let text = source.to_string();
+                let causes = crate::failure::chain(&text, std::error::Error::source(source));
+                std::iter::once(text).chain(causes).collect::<Vec<_>>().join(": ")
+            }
+            HttpError::Status { status, .. } => format!("it answers {status}"),
+            HttpError::Address(_) => "it is no address of a web server".to_owned(),
+            HttpError::TooLarge { .. } | HttpError::Redirect { .. } => "its answer makes no sense".to_owned(),
+        }
+    }
+
     /// Returns the status of a refusal.
     pub fn status(&self) -> Option<u16> {
         match self {
@@ -213,6 +252,28 @@ impl Http {
             }
             pause *= 2;
         }
+    }
+
+    /// Posts JSON, once, and returns the status of the answer. Redirects are not followed.
+    ///
+    /// # Errors
+    /// There was no answer in time.
+    pub async fn post_json(
+        &self,
+        url: &Url,
+        access: &Access,
+        body: String,
+        timeout: Duration,
+    ) -> Result<u16, HttpError> {
+        let client = self.client(url, access)?;
+        let mut request = client.post(url.clone()).timeout(timeout).header(CONTENT_TYPE, "application/json");
+        if let Some(value) = access.authorization() {
+            request = request.header(AUTHORIZATION, value);
+        }
+        let sent = request.body(body).send().await;
+        let failed =
+            |source: reqwest::Error| HttpError::Transport { url: shown(url), source: source.without_url() };
+        sent.map(|answer| answer.status().as_u16()).map_err(failed)
     }
 
     /// Sends one request, and those that its redirects ask for. With an error comes the pause that the server asks for.

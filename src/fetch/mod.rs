@@ -4,11 +4,15 @@
 
 pub mod dir;
 pub mod docker;
+pub mod git;
 pub mod http;
 pub mod index;
 pub mod oci;
+mod program;
+pub mod provenance;
 pub mod remote;
 pub mod store;
+pub mod vault;
 
 /// The largest archive that is fetched: Helm reads no chart that is larger when it is unpacked.
 const ARCHIVE_LIMIT: usize = 100 << 20;

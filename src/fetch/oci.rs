@@ -16,6 +16,7 @@ use super::store::sha256;
 use crate::semver::{Constraint, Version};
 
 /// Media types of what a chart is made of.
+const PROVENANCE: &str = "application/vnd.cncf.helm.chart.provenance.v1.prov";
 const CONFIG: &str = "application/vnd.cncf.helm.config.v1+json";
 const LAYERS: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -156,6 +157,17 @@ pub struct Pulled {
     pub version: String,
 }
 
+/// What a registry keeps beside a chart.
+#[derive(Debug)]
+pub struct Beside {
+    /// The chart as cosign takes it: `HOST/REPOSITORY@sha256:…`.
+    pub image: String,
+    /// The SHA-256 of the archive that this image holds.
+    pub archive: Option<String>,
+    /// The provenance file.
+    pub provenance: Option<Vec<u8>>,
+}
+
 /// A client for registries.
 #[derive(Default)]
 pub struct Registry {
@@ -183,7 +195,7 @@ impl Registry {
         kept: &(dyn Fn(&str) -> Option<Vec<u8>> + Sync),
     ) -> Result<Pulled, OciError> {
         let (named, version) = self.named(http, access, reference, version).await?;
-        let manifest = self.manifest(http, access, reference, &named).await?;
+        let (manifest, _) = self.manifest(http, access, reference, &named).await?;
         let layers = manifest["layers"].as_array().into_iter().flatten();
         let is_chart = |layer: &&Json| layer["mediaType"].as_str().is_some_and(|kind| LAYERS.contains(&kind));
         let digest = layers.into_iter().find(is_chart).and_then(|layer| layer["digest"].as_str());
@@ -203,6 +215,45 @@ impl Registry {
             return Err(OciError::Digest { place, found, wanted });
         }
         Ok(Pulled { archive: reply.body, sha256: found, version })
+    }
+
+    /// Returns what goes with a chart in a registry: the digest of its manifest, and its provenance file if it has one.
+    ///
+    /// # Errors
+    /// It is not there, may not be read, or is not what it claims to be.
+    pub async fn beside(
+        &self,
+        http: &Http,
+        access: &Access,
+        reference: &Reference,
+        version: &str,
+    ) -> Result<Beside, OciError> {
+        let (named, _) = self.named(http, access, reference, version).await?;
+        let (manifest, digest) = self.manifest(http, access, reference, &named).await?;
+        let layers = manifest["layers"].as_array().into_iter().flatten();
+        let is_chart = |layer: &&Json| layer["mediaType"].as_str().is_some_and(|kind| LAYERS.contains(&kind));
+        let archive = layers.clone().find(is_chart).and_then(|layer| layer["digest"].as_str());
+        let archive = archive.and_then(|digest| digest.strip_prefix("sha256:")).map(str::to_owned);
+        let mut layers = layers.filter(|layer| layer["mediaType"] == PROVENANCE);
+        let layer = layers.next().and_then(|layer| layer["digest"].as_str());
+        let provenance = match layer.and_then(|digest| digest.strip_prefix("sha256:")) {
+            None => None,
+            Some(hex) => {
+                let path = format!("{}/blobs/sha256:{hex}", reference.repository);
+                let reply = self.get(http, access, reference, &path, "*/*", MANIFEST_LIMIT).await?;
+                let found = sha256(&reply.body);
+                if found != hex {
+                    let (place, wanted) = (reference.place(), format!("sha256:{hex}"));
+                    return Err(OciError::Digest { place, found, wanted });
+                }
+                Some(reply.body)
+            }
+        };
+        Ok(Beside {
+            image: format!("{}/{}@sha256:{digest}", reference.host, reference.repository),
+            archive,
+            provenance,
+        })
     }
 
     /// Returns the tag or digest that is meant, and the version that it stands for; empty for a digest, which only the
@@ -268,14 +319,14 @@ impl Registry {
         Ok(tags)
     }
 
-    /// Returns the manifest of a chart; of an index, the first of its manifests that is one.
+    /// Returns the manifest of a chart and its SHA-256; of an index, the first of its manifests that is one.
     async fn manifest(
         &self,
         http: &Http,
         access: &Access,
         reference: &Reference,
         named: &str,
-    ) -> Result<Json, OciError> {
+    ) -> Result<(Json, String), OciError> {
         let mut open = vec![named.to_owned()];
         let mut looked_at = 0;
         while let Some(name) = open.pop() {
@@ -292,7 +343,7 @@ impl Registry {
             }
             let manifest = json(&reply.body, &reference.place())?;
             if manifest["config"]["mediaType"] == CONFIG {
-                return Ok(manifest);
+                return Ok((manifest, found));
             }
             let inner = manifest["manifests"].as_array().into_iter().flatten().rev();
             open.extend(inner.filter_map(|entry| entry["digest"].as_str().map(str::to_owned)));

@@ -12,13 +12,17 @@ use tokio::sync::OnceCell;
 
 use super::ARCHIVE_LIMIT;
 use super::docker::DockerConfig;
-use super::http::{self as web, Access, Http, HttpError};
+use super::git::{self, GitError};
+use super::http::{self as web, Access, Bound, Http, HttpError};
 use super::index::{self, IndexError};
 use super::oci::{OciError, Reference, Registry};
 use super::store::{Store, sha256};
+use crate::dsf::GitChart;
 
 /// The largest index that is read.
 const INDEX_LIMIT: usize = 256 << 20;
+/// The largest provenance file that is read.
+const PROVENANCE_LIMIT: usize = 1 << 20;
 
 /// Where a chart is.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub enum Source {
         /// Its address.
         url: String,
     },
+    /// A folder of a git repository.
+    Git(GitChart),
 }
 
 impl fmt::Debug for Source {
@@ -61,6 +67,12 @@ impl Source {
             Source::Repository { url, chart, .. } => format!("{} {chart}", plain(url)),
             Source::Registry { reference } => reference.clone(),
             Source::Archive { url } => plain(url),
+            Source::Git(git) => {
+                let (scheme, rest) = git.url.split_once("://").unwrap_or(("", &git.url));
+                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+                let host = host.rsplit('@').next().unwrap_or_default();
+                format!("git+{scheme}://{host}/{path}//{}?ref={}", git.folder, git.reference)
+            }
         }
     }
 }
@@ -76,6 +88,17 @@ pub struct Fetched {
     pub version: String,
 }
 
+/// What says who made a chart.
+#[derive(Debug, Default)]
+pub struct Origin {
+    /// What the archive is called in the provenance file.
+    pub file: String,
+    /// The provenance file.
+    pub provenance: Option<Vec<u8>>,
+    /// The chart in a registry, as cosign takes it, and the SHA-256 of the archive in it.
+    pub image: Option<(String, String)>,
+}
+
 /// Why a chart is not here.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,6 +106,9 @@ pub enum FetchError {
     /// A server does not give it.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// git does not give it.
+    #[error(transparent)]
+    Git(#[from] GitError),
     /// A registry does not give it.
     #[error(transparent)]
     Registry(#[from] OciError),
@@ -172,6 +198,12 @@ impl Fetcher {
                 let archive = refuse_401(archive, &url)?;
                 Fetched { sha256: sha256(&archive), archive, version: String::new() }
             }
+            Source::Git(git) => {
+                let shown = source.shown();
+                self.may_ask(&shown)?;
+                let archive = git::pull(git, &shown).await?;
+                Fetched { sha256: sha256(&archive), archive, version: String::new() }
+            }
         };
         if let Some(wanted) = locked.filter(|wanted| *wanted != fetched.sha256) {
             let (place, found) = (source.shown(), fetched.sha256);
@@ -185,9 +217,57 @@ impl Fetcher {
         if self.offline { Err(FetchError::Offline(place.to_owned())) } else { Ok(()) }
     }
 
-    async fn of_registry(&self, reference: &str, version: &str) -> Result<Fetched, FetchError> {
-        let reference = Reference::parse(reference)?;
-        self.may_ask(&format!("oci://{}/{}", reference.host, reference.repository))?;
+    /// Returns what says who made the chart of `source` in this exact version: the name of the archive in its provenance file,
+    /// that file, and the image in a registry.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub async fn origin(&self, source: &Source, version: &str) -> Result<Origin, FetchError> {
+        self.may_ask(&format!("the origin of {}", source.shown()))?;
+        match source {
+            Source::Registry { reference } => {
+                let reference = Reference::parse(reference)?;
+                let access = self.login(&reference).await?;
+                let beside = self.registry.beside(&self.http, &access, &reference, version).await?;
+                let file = format!("{}-{version}.tgz", reference.name());
+                // What was fetched may be another archive than the tag means by now: only the image of that one counts.
+                let image = beside.archive.map(|archive| (beside.image, archive));
+                Ok(Origin { file, provenance: beside.provenance, image })
+            }
+            Source::Repository { url, access, chart } => {
+                let mut access = access.clone();
+                let base = web::address(url, &mut access)?;
+                let index = self.index(&base, &access).await?;
+                let entry = index::entries(&index, chart)
+                    .and_then(|entries| index::choose(&entries, chart, version))
+                    .map_err(|source| FetchError::Index { repository: web::shown(&base), source })?;
+                let place = entry.urls.first().map(String::as_str).unwrap_or_default();
+                let target = below(&base, place)?;
+                self.beside(target, &access.only_for(&base)).await
+            }
+            Source::Archive { url } => {
+                let mut access = Access::default();
+                let url = web::address(url, &mut access)?;
+                let access = access.only_for(&url);
+                self.beside(url, &access).await
+            }
+            Source::Git(_) => Ok(Origin::default()),
+        }
+    }
+
+    /// Asks for the provenance file beside an archive. That there is none is an answer.
+    async fn beside(&self, archive: reqwest::Url, access: &Bound) -> Result<Origin, FetchError> {
+        let mut url = archive.clone();
+        url.set_path(&format!("{}.prov", archive.path()));
+        let file = archive.path().rsplit('/').next().unwrap_or_default().to_owned();
+        match self.http.get(&url, &access.towards(&url), &[], PROVENANCE_LIMIT).await {
+            Ok(reply) => Ok(Origin { file, provenance: Some(refuse_401(reply, &url)?), image: None }),
+            Err(HttpError::Status { status: 404, .. }) => Ok(Origin { file, ..Origin::default() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn login(&self, reference: &Reference) -> Result<Access, FetchError> {
         let mut access = Access::default();
         for login in &self.logins {
             let found = login.credentials(&reference.host).await.map_err(FetchError::Credentials)?;
@@ -196,6 +276,13 @@ impl Fetcher {
                 break;
             }
         }
+        Ok(access)
+    }
+
+    async fn of_registry(&self, reference: &str, version: &str) -> Result<Fetched, FetchError> {
+        let reference = Reference::parse(reference)?;
+        self.may_ask(&format!("oci://{}/{}", reference.host, reference.repository))?;
+        let access = self.login(&reference).await?;
         let kept = |digest: &str| self.store.archive(digest);
         let pulled = self.registry.pull(&self.http, &access, &reference, version, &kept).await?;
         Ok(Fetched { archive: pulled.archive, sha256: pulled.sha256, version: pulled.version })
@@ -227,12 +314,7 @@ impl Fetcher {
         let place = entry.urls.first().map(String::as_str).unwrap_or_default();
         let target = below(&base, place)?;
         self.may_ask(&web::shown(&target))?;
-        // Credentials of the repository are for its own host (Helm without `--pass-credentials`).
-        let access = if target.origin() == base.origin() {
-            access
-        } else {
-            Access { authorities: access.authorities, ..Access::default() }
-        };
+        let access = access.only_for(&base).towards(&target);
         let reply = self.http.get(&target, &access, &[], ARCHIVE_LIMIT).await?;
         let archive = refuse_401(reply, &target)?;
         let found = sha256(&archive);

@@ -10,6 +10,11 @@ pub const CONTEXT_LABEL: &str = "HELMSMAN_CONTEXT";
 pub const ON_REMOVE_LABEL: &str = "statectl.io/on-remove";
 /// Label that says which annotations the order inside the release follows, so that a removal can follow them too.
 pub const SEQUENCING_LABEL: &str = "statectl.io/sequencing";
+/// Returns Helmsman's annotation of a record for a hook of the file: `ok` or `failed`.
+pub fn hook_annotation(hook: &str) -> String {
+    format!("helmsman/{hook}")
+}
+
 const MANAGER_LABEL: &str = "MANAGED-BY";
 const MANAGER: &str = "HELMSMAN";
 const NAMESPACE_LABEL: &str = "NAMESPACE";

@@ -19,9 +19,12 @@ mod time;
 
 pub use json::FieldError;
 pub use labels::{
-    CONTEXT_LABEL, ON_REMOVE_LABEL, SEQUENCING_LABEL, context_of, labels_for, user_labels, without_owner,
+    CONTEXT_LABEL, ON_REMOVE_LABEL, SEQUENCING_LABEL, context_of, hook_annotation, labels_for, user_labels,
+    without_owner,
 };
-pub use operation::{INTERRUPTED_ANNOTATION, LOCK_KIND_LABEL, OPERATION_ANNOTATION, Operation};
+pub use operation::{
+    INTERRUPTED_ANNOTATION, LOCK_KIND_LABEL, OPERATION_ANNOTATION, Operation, lock_kind_label, lock_place,
+};
 pub use payload::{PayloadError, RECORD_LIMIT};
 pub use record::{
     DecodeError, EncodeError, Record, Storage, Undecodable, decode, new_object, object_name,

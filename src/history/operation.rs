@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::Record;
+use super::revisions::History;
+use crate::lock::Kind;
 
 /// The annotation of the operation.
 pub const OPERATION_ANNOTATION: &str = "statectl.io/operation";
@@ -31,6 +33,9 @@ pub struct Operation {
     pub seconds: u32,
     /// Who it was, for people.
     pub who: String,
+    /// The namespace of the lock of its context; empty where there was none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
     /// What it was about to do that leaves nothing in the cluster if it is interrupted, such as to re-create an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -46,8 +51,15 @@ impl Operation {
             epoch,
             seconds,
             who: who.to_owned(),
+            place: String::new(),
             step: None,
         }
+    }
+
+    /// Returns the same operation under a lock of its context that is kept in this namespace.
+    #[must_use]
+    pub fn in_place(self, place: String) -> Self {
+        Self { place, ..self }
     }
 
     /// Returns the same operation at another step.
@@ -71,8 +83,43 @@ impl Record {
         serde_json::from_str::<Operation>(text).ok().filter(|operation| operation.format == FORMAT)
     }
 
+    /// Returns what the locks were made of under which the record was written; nothing where that is not known, or there
+    /// were none.
+    pub fn lock_kind(&self) -> Option<Kind> {
+        match self.labels.get(LOCK_KIND_LABEL).map(String::as_str) {
+            Some(SECRETS) => Some(Kind::Secret),
+            Some(_) => None,
+            // Only statectl locks, and it says so where it does not use Leases.
+            None => self.operation().map(|_| Kind::Lease),
+        }
+    }
+
     /// Tells whether the operation was interrupted, and marked so.
     pub fn was_interrupted(&self) -> bool {
         self.annotations.contains_key(INTERRUPTED_ANNOTATION)
     }
+}
+
+/// The value of the label for locks that are Secrets, and for none.
+const SECRETS: &str = "secret";
+const NO_LOCKS: &str = "none";
+
+/// Returns the value of the label; nothing where it is left out.
+pub fn lock_kind_label(kind: Option<Kind>) -> Option<&'static str> {
+    match kind {
+        Some(Kind::Lease) => None,
+        Some(Kind::Secret) => Some(SECRETS),
+        None => Some(NO_LOCKS),
+    }
+}
+
+/// Returns the namespace in which the lock of a context was kept last; nothing where no record says so.
+pub fn lock_place<'a>(histories: impl Iterator<Item = &'a History>, context: &str) -> Option<String> {
+    let latest = histories.filter_map(History::latest).filter(|record| record.context() == Some(context));
+    let placed = latest.filter_map(|record| {
+        let place = record.operation()?.place;
+        (!place.is_empty()).then_some((record.written_at, place))
+    });
+    // Of two that were written in the same second the later name counts, for everybody.
+    placed.max().map(|(_, place)| place)
 }

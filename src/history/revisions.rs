@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use super::labels::labels_for;
 use super::record::{Record, Storage, Undecodable, decode, parse_object_name};
 use super::release::Status;
 use crate::model::ReleaseKey;
@@ -70,6 +71,13 @@ impl History {
             }
             matches!(latest.release.info.status, Status::Failed | Status::Superseded).then_some(latest)
         })
+    }
+
+    /// Marks every record as one of a context.
+    pub fn claim(&mut self, context: &str) {
+        for record in &mut self.records {
+            record.labels.extend(labels_for(context, &record.namespace));
+        }
     }
 
     /// Returns the number of the next revision: above every number that a record or an object's name holds.

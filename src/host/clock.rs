@@ -28,6 +28,11 @@ pub trait Clock: Send + Sync {
     /// The clock of whoever watches somebody else's lock. It stands still while the machine sleeps, so that what could
     /// not be watched is not taken for silence.
     fn watching(&self) -> Moment;
+
+    /// The time that people read in a lock. Nothing is decided by it.
+    fn wall(&self) -> Timestamp {
+        now()
+    }
 }
 
 /// The clocks of this machine.

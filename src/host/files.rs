@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -22,11 +23,19 @@ impl FileError {
     }
 }
 
-/// Returns the content of a file; `-` is standard input.
+/// Returns the content of a file; `-` is standard input, which gives the same however often it is read: a run that
+/// plans again must not find it empty.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    static STDIN: Mutex<Option<Vec<u8>>> = Mutex::new(None);
     let content = if path == Path::new("-") {
-        let mut content = Vec::new();
-        io::stdin().read_to_end(&mut content).map(|_| content)
+        let mut kept = STDIN.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some(content) => Ok(content.clone()),
+            None => {
+                let mut content = Vec::new();
+                io::stdin().read_to_end(&mut content).map(|_| kept.insert(content).clone())
+            }
+        }
     } else {
         fs::read(path)
     };
@@ -59,6 +68,24 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), FileError> {
         drop(fs::remove_file(&temporary));
     }
     written.map_err(failed)
+}
+
+/// Writes a file where there is none, and the folders that lead to it. A private one only its owner may read.
+///
+/// # Errors
+/// There is something at the path already, or it cannot be written.
+pub fn write_new(path: &Path, content: &[u8], private: bool) -> Result<(), FileError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let write = || {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mode = if private { 0o600 } else { 0o666 };
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().map_err(|source| FileError { action: "write", path: path.to_owned(), source })
 }
 
 fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The machine: files, environment, clock, random numbers and signals. The only module that reads them.
 
 pub mod clock;
+pub mod commands;
 pub mod env;
 pub mod files;
 pub mod git;

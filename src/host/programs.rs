@@ -1,49 +1,67 @@
-//! The one program that is run without being asked for: `sops`, which decrypts files.
-#![expect(clippy::disallowed_methods, reason = "sops has no library form; its output stays in memory")]
+//! Programs that give secrets: `sops`, which decrypts files, and those that somebody permitted to run.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these programs have no library form; their output stays in memory"
+)]
 
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a decryption may take: keys may be behind a network.
+/// How long a program may take: keys may be behind a network.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
-/// The most that a decrypted file may hold.
+/// The most that it may write.
 const MOST: u64 = 16 << 20;
 /// The most of a complaint that is shown.
 const MOST_SAID: usize = 500;
 
-/// Why a file could not be decrypted.
+/// Why a program gave nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum SopsError {
+pub enum ProgramError {
     /// There is no such program.
-    #[error("the program `sops` is not on PATH")]
-    Missing,
+    #[error("the program `{0}` is not on PATH")]
+    Missing(String),
     /// It cannot be started.
-    #[error("the program `sops` cannot be run: {0}")]
-    Start(String),
+    #[error("the program `{0}` cannot be run: {1}")]
+    Start(String, String),
     /// It did not end.
-    #[error("`sops` did not end within {} s", PATIENCE.as_secs())]
-    TimedOut,
+    #[error("`{0}` did not end within {limit} s", limit = PATIENCE.as_secs())]
+    TimedOut(String),
     /// It failed.
-    #[error("`sops` refused it: {0}")]
-    Refused(String),
+    #[error("`{0}` refused it: {1}")]
+    Refused(String, String),
     /// More than anybody needs.
-    #[error("the decrypted file is larger than {} MiB", MOST >> 20)]
-    TooLarge,
+    #[error("what `{0}` writes is larger than {limit} MiB", limit = MOST >> 20)]
+    TooLarge(String),
 }
 
-/// Returns the decrypted content of a file. Nothing of it touches the disk.
+/// Returns the content of a file that `sops` decrypts. Nothing of it touches the disk.
 ///
 /// # Errors
 /// Why not; what `sops` said is shortened.
-pub fn decrypt(path: &Path) -> Result<Vec<u8>, SopsError> {
+pub fn decrypt(path: &Path) -> Result<Vec<u8>, ProgramError> {
     let mut command = Command::new("sops");
-    command.arg("--decrypt").arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("--decrypt").arg(path);
+    output_of("sops", command)
+}
+
+/// Returns what a program writes, without a shell and without input.
+///
+/// # Errors
+/// Why nothing; what it said is shortened.
+pub fn run(program: &str, arguments: &[String]) -> Result<Vec<u8>, ProgramError> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    output_of(program, command)
+}
+
+fn output_of(name: &str, mut command: Command) -> Result<Vec<u8>, ProgramError> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => SopsError::Missing,
-        _ => SopsError::Start(error.to_string()),
+        std::io::ErrorKind::NotFound => ProgramError::Missing(name.to_owned()),
+        _ => ProgramError::Start(name.to_owned(), error.to_string()),
     })?;
     let reader = |stream: Option<Box<dyn std::io::Read + Send>>| {
         std::thread::spawn(move || {
@@ -57,20 +75,21 @@ pub fn decrypt(path: &Path) -> Result<Vec<u8>, SopsError> {
     };
     let out = reader(child.stdout.take().map(|stream| Box::new(stream) as _));
     let err = reader(child.stderr.take().map(|stream| Box::new(stream) as _));
-    let status = wait(&mut child)?;
+    let status = wait(name, &mut child)?;
     let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
     if !status.success() {
         let said = String::from_utf8_lossy(&err).trim().replace('\n', " ");
         let said: String = said.chars().filter(|c| !c.is_control()).take(MOST_SAID).collect();
-        return Err(SopsError::Refused(if said.is_empty() { status.to_string() } else { said }));
+        let said = if said.is_empty() { status.to_string() } else { said };
+        return Err(ProgramError::Refused(name.to_owned(), said));
     }
     if out.len() as u64 > MOST {
-        return Err(SopsError::TooLarge);
+        return Err(ProgramError::TooLarge(name.to_owned()));
     }
     Ok(out)
 }
 
-fn wait(child: &mut Child) -> Result<std::process::ExitStatus, SopsError> {
+fn wait(name: &str, child: &mut Child) -> Result<std::process::ExitStatus, ProgramError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match child.try_wait() {
@@ -80,9 +99,9 @@ fn wait(child: &mut Child) -> Result<std::process::ExitStatus, SopsError> {
                 // It is of no use any more, whatever becomes of it.
                 drop(child.kill());
                 drop(child.wait());
-                return Err(SopsError::TimedOut);
+                return Err(ProgramError::TimedOut(name.to_owned()));
             }
-            Err(error) => return Err(SopsError::Start(error.to_string())),
+            Err(error) => return Err(ProgramError::Start(name.to_owned(), error.to_string())),
         }
     }
 }

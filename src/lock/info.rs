@@ -20,6 +20,9 @@ pub struct Info {
     /// The CI job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// The number of the run in CI: a higher one was started later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
     /// The version of statectl.
     pub version: String,
     /// The context of its file.

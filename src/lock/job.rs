@@ -26,3 +26,22 @@ pub fn job_url(environment: &BTreeMap<String, String>) -> Option<String> {
             .find_map(get)
     })
 }
+
+/// Returns the number of the run that this process belongs to, from the variables that each CI system documents for it.
+/// Runs of one pipeline count up, and a job that is run again keeps the number of its run.
+pub fn run_number(environment: &BTreeMap<String, String>) -> Option<u64> {
+    // GitHub, GitLab, Azure, Buildkite, CircleCI, Bitbucket, Drone, Travis; Jenkins last, as above.
+    [
+        "GITHUB_RUN_ID",
+        "CI_PIPELINE_ID",
+        "BUILD_BUILDID",
+        "BUILDKITE_BUILD_NUMBER",
+        "CIRCLE_BUILD_NUM",
+        "BITBUCKET_BUILD_NUMBER",
+        "DRONE_BUILD_NUMBER",
+        "TRAVIS_BUILD_NUMBER",
+        "BUILD_NUMBER",
+    ]
+    .into_iter()
+    .find_map(|name| environment.get(name)?.parse().ok())
+}

@@ -18,7 +18,7 @@ mod watch;
 
 pub use hold::{Hold, Loss};
 pub use info::{Info, LOCK_FORMAT};
-pub use job::job_url;
+pub use job::{job_url, run_number};
 pub use object::{
     Kind, LOCK_LABEL, Name, SECRET_TYPE, Sight, Version, acquired_object, created_object, read,
     released_object, renewed_object,

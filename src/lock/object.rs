@@ -79,10 +79,24 @@ impl Name {
         Self { namespace: namespace.to_owned(), object: format!("statectl-context.{name}"), scope: "context" }
     }
 
+    /// Tells whether it is the lock of a desired-state file, on which everything rests that its holder does.
+    pub fn is_of_a_file(&self) -> bool {
+        self.scope == "context"
+    }
+
+    /// The object in which the newest run says that it waits for this lock.
+    pub fn queue(&self) -> Self {
+        let object = self.object.replacen("statectl-context.", "statectl-queue.", 1);
+        Self { namespace: self.namespace.clone(), object, scope: "queue" }
+    }
+
     /// Returns the release or context that an object of the cluster is the lock of; nothing for other objects.
     pub fn subject(object: &str) -> Option<(&'static str, &str)> {
         let release = object.strip_prefix("statectl.").map(|name| ("release", name));
-        release.or_else(|| object.strip_prefix("statectl-context.").map(|name| ("context", name)))
+        let context = || object.strip_prefix("statectl-context.").map(|name| ("context", name));
+        release
+            .or_else(context)
+            .or_else(|| object.strip_prefix("statectl-queue.").map(|name| ("queue", name)))
     }
 }
 

@@ -3,6 +3,7 @@
 //! What could not be read is never taken for absent: every function here fails, or says so in its result.
 
 mod ask;
+mod hook_objects;
 mod locks;
 mod losses;
 mod namespaces;
@@ -10,14 +11,17 @@ mod objects;
 mod quotas;
 mod records;
 mod remedies;
+mod rights;
 mod settle;
 
+pub use hook_objects::{HookTarget, hook_objects};
 pub use locks::{lock, locks};
 pub use namespaces::{NamespaceMarks, limit_range_spec, namespaces};
 pub use objects::{Recorded, Target, Unread, objects, remnants};
 pub use quotas::quotas;
-pub use records::{Histories, context_releases, histories};
+pub use records::{Histories, context_releases, histories, releases};
 pub use remedies::look_around;
+pub use rights::{Missing, missing};
 pub use settle::Scalers;
 
 use crate::cluster::{ApiError, Connection, Discovery, Resource};

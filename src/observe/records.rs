@@ -44,6 +44,18 @@ impl Histories {
         ours.map(|(key, _)| key.clone()).collect()
     }
 
+    /// Marks the records of releases, here and not in the cluster, as those of a context: what is planned from them is
+    /// what would be done once they belong to it.
+    pub fn claim<'k>(&mut self, keys: impl IntoIterator<Item = &'k ReleaseKey>, context: &str) {
+        for key in keys {
+            if let Some(Ok(releases)) = self.by_namespace.get_mut(&key.namespace)
+                && let Some(history) = releases.get_mut(key)
+            {
+                history.claim(context);
+            }
+        }
+    }
+
     /// Tells whether a namespace was read.
     pub fn has(&self, namespace: &str) -> bool {
         self.by_namespace.contains_key(namespace)
@@ -68,6 +80,31 @@ pub async fn histories(reader: &Reader, namespaces: impl IntoIterator<Item = Str
     };
     let reads = futures::stream::iter(namespaces.into_iter().map(read)).buffer_unordered(SIDE_BY_SIDE);
     Histories { by_namespace: reads.collect().await }
+}
+
+/// Reads the records of all releases: in these namespaces, or everywhere.
+///
+/// # Errors
+/// What could not be read, and why.
+pub async fn releases(
+    reader: &Reader,
+    namespaces: Option<BTreeSet<String>>,
+) -> Result<BTreeMap<ReleaseKey, History>, (String, ApiError)> {
+    let Some(namespaces) = namespaces else {
+        let options = ListOptions {
+            labels: "owner=helm".to_owned(),
+            fields: RECORD_TYPE.to_owned(),
+            ..ListOptions::default()
+        };
+        let listed = reader.list(&Resource::secrets(), None, &options).await;
+        let listed = listed.map_err(|error| ("all namespaces".to_owned(), error))?;
+        return Ok(history::group(Storage::Secret, &listed));
+    };
+    let mut all = BTreeMap::new();
+    for (namespace, found) in histories(reader, namespaces).await.by_namespace {
+        all.extend(found.map_err(|error| (format!("namespace {namespace}"), error))?);
+    }
+    Ok(all)
 }
 
 /// Returns every release of a context in the cluster, or nothing for a user who may not list Secrets everywhere.

@@ -4,11 +4,16 @@
 
 use std::collections::BTreeSet;
 
+use super::app_hooks::{self, FileHooks, HookStepWork};
 use super::guard::Permit;
 use super::input::Probe;
 use super::sequence::Edges;
-use super::steps::{ApplyMode, Delete, Dependents, Deploy, Replace, Uninstall, Work};
+use super::steps::{
+    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, GoBack, Replace, Rollback, Seal, SettledAs,
+    Uninstall, Work,
+};
 use super::{Action, ObjectAction, Plan, ReleasePlan, SpaceChange};
+use crate::history::{Record, Status};
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// Kinds whose removal takes data or other objects along. Listed here anew, see above.
@@ -33,13 +38,26 @@ pub fn check(plan: &Plan) -> Vec<String> {
             Work::Deploy(deploy) => check_deploy(release, deploy, &mut found),
             Work::Uninstall(uninstall) => check_uninstall(release, uninstall, &mut found),
             Work::Seal(seal) => {
-                if seal.record.key() != release.key || !seal.record.release.info.status.is_pending() {
-                    found.push("the record that is sealed is not one that was interrupted".to_owned());
-                }
+                check_seal(release, seal, &mut found);
                 if release.objects.iter().any(|object| object.is_applied()) {
                     found.push("it is sealed, although objects would change".to_owned());
                 }
             }
+            Work::Own(own) => {
+                if own.records.is_empty() || own.records.iter().any(|record| record.key() != release.key) {
+                    found.push("the records of another release get an owner".to_owned());
+                }
+                if own.records.iter().any(|record| record.context() != Some(plan.context.as_str())) {
+                    found.push("it gets another owner than this file".to_owned());
+                }
+                if release.app.is_none() {
+                    found.push("a release that the file does not have gets an owner".to_owned());
+                }
+                if !release.reasons.iter().any(|reason| reason.code() == "changes-owner") {
+                    found.push("its owner changes, and the plan does not show it".to_owned());
+                }
+            }
+            Work::GoBack(back) => check_way_back(release, back, &mut found),
             Work::Disown(disown) => {
                 if disown.key != release.key || disown.latest.key() != release.key {
                     found.push("the record of another release loses its owner".to_owned());
@@ -49,9 +67,78 @@ pub fn check(plan: &Plan) -> Vec<String> {
                 }
             }
         }
+        check_file_hooks(plan, release, &mut found);
         findings.extend(found.into_iter().map(|finding| format!("{}: {finding}", release.key)));
     }
     findings
+}
+
+/// Hooks of the file run around the operation that they are for, and remove only what they made.
+fn check_file_hooks(plan: &Plan, release: &ReleasePlan, findings: &mut Vec<String>) {
+    let (hooks, moments): (&FileHooks, [&str; 2]) = match &release.work {
+        Work::Deploy(deploy) if deploy.kind == DeployKind::Install => {
+            (&deploy.file_hooks, ["preInstall", "postInstall"])
+        }
+        Work::Deploy(deploy) => (&deploy.file_hooks, ["preUpgrade", "postUpgrade"]),
+        Work::Uninstall(uninstall) => (&uninstall.file_hooks, ["preDelete", "postDelete"]),
+        Work::Nothing | Work::Seal(_) | Work::GoBack(_) | Work::Disown(_) | Work::Own(_) => return,
+    };
+    for (step, moment) in [(&hooks.before, moments[0]), (&hooks.after, moments[1])] {
+        if step.as_ref().is_some_and(|step| step.moment.key() != moment) {
+            findings.push(format!("another hook of the file runs instead of {moment}"));
+        }
+    }
+    let applied = |key: &ObjectKey| {
+        plan.releases.iter().any(|release| match &release.work {
+            Work::Deploy(deploy) => deploy.applies.iter().any(|step| step.key.same_object(key)),
+            _ => false,
+        })
+    };
+    for step in hooks.iter() {
+        let moment = step.moment.key();
+        if !release.hooks.iter().any(|hook| hook.file.is_some() && hook.event == moment) {
+            findings.push(format!("the hook {moment} of the file runs, and the plan does not show it"));
+        }
+        let HookStepWork::Manifest(manifest) = &step.work else { continue };
+        let Some(objects) = &manifest.objects else {
+            findings.push(format!("the manifest of the hook {moment} was not looked at"));
+            continue;
+        };
+        for object in objects {
+            let key = &object.key;
+            if let Some(uid) = &object.found {
+                has_uid(key, uid, findings);
+            }
+            if applied(key) {
+                findings.push(format!("{key} is an object of a release and of the hook {moment}"));
+            }
+            if object.renews && !(object.is_ours && matches!(key.gvk.kind.as_str(), "Job" | "Pod")) {
+                findings.push(format!("{key} is made anew by the hook {moment}, which did not make it"));
+            }
+            let marked = object.body["metadata"]["annotations"][app_hooks::HOOK_MARK]
+                == release.key.to_string().as_str();
+            if marked != object.is_ours {
+                findings.push(format!("{key} changes hands with the hook {moment}"));
+            }
+            if manifest.delete && (!object.is_ours || is_precious(key)) {
+                findings.push(format!("{key} is removed by the hook {moment}, which may not have made it"));
+            }
+        }
+    }
+}
+
+/// What is sealed was interrupted, or is the newest of several that say deployed.
+fn check_seal(release: &ReleasePlan, seal: &Seal, found: &mut Vec<String>) {
+    let newest = seal.record.release.version;
+    let status = &seal.record.release.info.status;
+    let is_settled = *status == Status::Deployed && !seal.superseded.is_empty();
+    if seal.record.key() != release.key || !(status.is_pending() || is_settled) {
+        found.push("the record that is sealed is not one that was interrupted".to_owned());
+    }
+    let older = |record: &Record| record.key() == release.key && record.release.version < newest;
+    if !seal.superseded.iter().all(older) {
+        found.push("a record is marked superseded that is not older than the one that is sealed".to_owned());
+    }
 }
 
 fn each_release_once(plan: &Plan, findings: &mut Vec<String>) {
@@ -118,7 +205,7 @@ fn each_object_has_one_release(plan: &Plan, findings: &mut Vec<String>) {
     }
     for release in &plan.releases {
         let removed: Vec<&ObjectKey> = match &release.work {
-            Work::Nothing | Work::Seal(_) | Work::Disown(_) => Vec::new(),
+            Work::Nothing | Work::Seal(_) | Work::GoBack(_) | Work::Disown(_) | Work::Own(_) => Vec::new(),
             Work::Deploy(deploy) => {
                 deploy.prunes.iter().chain(&deploy.handed).map(|step| &step.key).collect()
             }
@@ -230,12 +317,22 @@ fn reasons_are_given(release: &ReleasePlan, findings: &mut Vec<String>) {
 fn work_fits_the_action(release: &ReleasePlan, findings: &mut Vec<String>) {
     let fits = match (&release.action, &release.work) {
         (Action::None | Action::Blocked, Work::Nothing) | (Action::Uninstall, Work::Uninstall(_)) => true,
-        (Action::Orphan, Work::Disown(_)) | (Action::Recover, Work::Seal(_)) => true,
+        (Action::Orphan, Work::Disown(_)) | (Action::Recover, Work::Seal(_) | Work::GoBack(_)) => true,
+        (Action::Adopt, Work::Own(_)) => true,
         (
             Action::Install | Action::Upgrade | Action::Reinstall(_) | Action::Recover | Action::Adopt,
             Work::Deploy(_),
         ) => true,
-        (_, Work::Nothing | Work::Deploy(_) | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_)) => false,
+        (
+            _,
+            Work::Nothing
+            | Work::Deploy(_)
+            | Work::Seal(_)
+            | Work::GoBack(_)
+            | Work::Uninstall(_)
+            | Work::Disown(_)
+            | Work::Own(_),
+        ) => false,
     };
     if !fits {
         findings.push(format!("its work is not that of the action {}", release.action));
@@ -288,6 +385,12 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
         match &step.mode {
             ApplyMode::Create | ApplyMode::Either | ApplyMode::Unchanged => {}
             ApplyMode::Update { uid, .. } => has_uid(&step.key, uid, findings),
+            ApplyMode::AfterGone { uid } => {
+                has_uid(&step.key, uid, findings);
+                if !says("created-after-gone") {
+                    findings.push(format!("{} is waited for, and the plan does not say so", step.key));
+                }
+            }
             ApplyMode::Replace(replace) => {
                 permits += 1;
                 if shown != Some(ObjectAction::Replace) {
@@ -302,16 +405,7 @@ fn check_deploy(release: &ReleasePlan, deploy: &Deploy, findings: &mut Vec<Strin
         findings.push(format!("{permits} objects are replaced, and {counted} are counted"));
     }
     if let Some(back) = &deploy.rollback {
-        if back.record.version != deploy.record.version + 1 || back.record.name != release.key.name {
-            findings.push("the record of its rollback does not follow its own".to_owned());
-        }
-        if back.applies.iter().any(|step| matches!(step.mode, ApplyMode::Replace(_))) {
-            findings.push("its rollback replaces an object".to_owned());
-        }
-        let known = |key: &ObjectKey| release.objects.iter().any(|object| object.key.same_object(key));
-        for step in back.applies.iter().filter(|step| !known(&step.key)) {
-            findings.push(format!("its rollback applies {}, which the plan does not show", step.key));
-        }
+        check_rollback(release, back, deploy.record.version + 1, findings);
     }
     edges_hold(release, deploy.applies.iter().map(|step| &step.key), &deploy.after, findings);
     edges_hold(release, deploy.prunes.iter().rev().map(|step| &step.key), &deploy.gone, findings);
@@ -372,6 +466,35 @@ fn check_replace(release: &ReleasePlan, key: &ObjectKey, replace: &Replace, find
             findings.push(format!("{} is grown, and the plan does not say so", grow.claim));
         }
     }
+}
+
+/// A rollback replaces nothing, and touches what the plan shows.
+fn check_rollback(release: &ReleasePlan, back: &Rollback, version: u64, findings: &mut Vec<String>) {
+    if back.record.version != version || back.record.name != release.key.name {
+        findings.push("the record of its rollback does not follow its own".to_owned());
+    }
+    let safe = |step: &&Apply| matches!(step.mode, ApplyMode::Update { .. } | ApplyMode::Either);
+    if back.applies.iter().any(|step| !safe(&step)) {
+        findings.push("its rollback replaces an object".to_owned());
+    }
+    let known = |key: &ObjectKey| release.objects.iter().any(|object| object.key.same_object(key));
+    for step in back.applies.iter().filter(|step| !known(&step.key)) {
+        findings.push(format!("its rollback applies {}, which the plan does not show", step.key));
+    }
+}
+
+fn check_way_back(release: &ReleasePlan, back: &GoBack, findings: &mut Vec<String>) {
+    let left = &back.record;
+    if left.key() != release.key || Some(left.release.version) != release.revision {
+        findings.push("the record that is marked failed is not the newest of the release".to_owned());
+    }
+    if !left.release.info.status.is_pending() || back.settled_as == SettledAs::Deployed {
+        findings.push("it goes back from a record that was not interrupted".to_owned());
+    }
+    if back.rollback.to >= left.release.version {
+        findings.push("it goes back to a revision that is not older".to_owned());
+    }
+    check_rollback(release, &back.rollback, left.release.version + 1, findings);
 }
 
 fn check_delete(release: &ReleasePlan, step: &Delete, findings: &mut Vec<String>) {

@@ -3,15 +3,14 @@
 //! Pure: sees only [`PlanInput`]. Knows nothing of how steps are carried out, how Helm stores releases or how
 //! anything is printed.
 
-use std::collections::BTreeSet;
-
 use super::adoption::{self, adoption};
+use super::app_hooks::{self, FileHooks, Told};
 use super::compare::{self, Manifests};
 use super::config;
 use super::definition;
 use super::flap::Corrections;
 use super::guard::{self, Keys};
-use super::hooking::Hooking;
+use super::hooking::{self, Hooking};
 use super::input::{Content, Operation, PlanInput, Wanted};
 use super::judge::{self, Judged};
 use super::leave;
@@ -21,16 +20,18 @@ use super::ownership::FieldRules;
 use super::quota;
 use super::reason::Reason;
 use super::records;
+use super::recover::Act;
 use super::recovery::{self, Recovery};
 use super::rollback;
-use super::schedule::schedule;
+use super::schedule::{mark_dependants_of_blocked, schedule};
 use super::sequence::{self, sequence};
 use super::shared;
 use super::spaces;
-use super::steps::{Delete, Deploy, DeployKind, Uninstall, Work};
-use super::{Action, ChartId, HookPlan, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
+use super::steps::{Delete, Deploy, DeployKind, SettledAs, Uninstall, Work};
+use super::take_over;
+use super::{Action, ChartId, ObjectAction, ObjectPlan, Permits, Plan, ReleasePlan};
 use crate::diff::Masker;
-use crate::dsf::state::{Crds, NeedWhen, Sequencing};
+use crate::dsf::state::{Crds, Moment, NeedWhen, Sequencing};
 use crate::history::{History, Status};
 use crate::manifest::{self, KindOrder};
 use crate::model::{ObjectKey, ReleaseKey};
@@ -40,7 +41,12 @@ pub fn plan(input: &PlanInput) -> Plan {
     let mut releases: Vec<ReleasePlan> = input
         .wanted
         .iter()
-        .map(|wanted| decide(input, wanted))
+        .map(|wanted| {
+            let mut plan = decide(input, wanted);
+            let is_settled = plan.reasons.iter().any(|reason| reason.code() == "several-deployed");
+            plan.notes.extend(recovery::noted(input, wanted).filter(|_| !is_settled));
+            plan
+        })
         .chain(input.strays.iter().map(|stray| leave::decide_stray(input, stray)))
         .collect();
     releases.sort_by(|a, b| a.key.cmp(&b.key));
@@ -59,6 +65,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     let notes =
         order.notes.into_iter().chain(told).chain(input.wanted.iter().flat_map(guard::unmatched_entries));
     Plan {
+        lock_place: recovery::lock_place(input),
         cluster: input.cluster.clone(),
         context: input.context.clone(),
         namespaces: spaces::namespaces(input, &releases),
@@ -86,6 +93,16 @@ fn decide(input: &PlanInput, wanted: &Wanted) -> ReleasePlan {
         Err(reason) => return draft.blocked(vec![reason.clone()]),
     };
     let draft = draft.with_history(history);
+    if input.operation == Operation::Adopt {
+        return take_over::decide(draft, input, wanted, history);
+    }
+    if input.skip_pending
+        && input.operation == Operation::Reconcile
+        && wanted.release.enabled
+        && let Some(Reason::Pending { revision, status, since }) = operation_under_way(history)
+    {
+        return draft.nothing(Reason::PendingSkipped { revision, status, since });
+    }
     let content = wanted.content.as_ref().and_then(|content| content.as_ref().ok());
     let content = content.filter(|_| input.operation == Operation::Reconcile);
     let recovery = match recovery::begin(input, &wanted.release.key, history, &wanted.remnants, content) {
@@ -243,12 +260,16 @@ impl<'a> Draft<'a> {
                 Crds::Create | Crds::Skip => judge::created_definition(object),
             })
             .collect();
+        let was_uninstall = recovery.as_ref().is_some_and(Recovery::was_uninstall);
         let mut objects: Vec<Judged> = content
             .objects
             .iter()
             .map(|object| {
                 let recorded = manifests.last_applied(&object.key);
                 let masker = Masker::new(&input.salt);
+                if was_uninstall && let Some(judged) = judge::after_uninstall(object, &owner) {
+                    return judged;
+                }
                 let judged = judge::object(object, &owner, recorded, masker);
                 let judged = definition::guard(judged, object, &owner.keys, false);
                 let gone = object.live.is_none() && manifests.ended_and_gone(&object.key, &object.body);
@@ -320,17 +341,40 @@ impl<'a> Draft<'a> {
             plan.warnings = warnings;
             return plan;
         }
-        let settle = |recovery: Recovery<'_>| recovery.settle(content, &plans, !wanted.release.no_hooks);
+        let moments = app_hooks::moments(kind);
+        let has_after = app_hooks::has(wanted, moments[1]);
+        let run_hooks = !wanted.release.no_hooks;
+        let left = wanted.remnants.as_deref().unwrap_or_default();
+        let settle = |recovery: Recovery<'_>| recovery.settle(content, left, &plans, run_hooks, has_after);
         let settled = match recovery.map(settle).transpose() {
             Ok(settled) => settled,
             Err(reason) => return self.blocked(vec![reason]),
         };
         reasons.splice(0..0, settled.iter().map(|settled| settled.reason.clone()));
         if reasons.is_empty() {
-            let mut plan = self.nothing(Reason::Unchanged { objects: plans.len() });
+            let several = recovery::several_deployed(input, &self.key, history, wanted.release.timeout);
+            let mut plan = match several {
+                Some((reason, work)) => {
+                    let mut plan = self.finish(Action::Recover, vec![reason]);
+                    plan.work = work;
+                    plan
+                }
+                None => self.nothing(Reason::Unchanged { objects: plans.len() }),
+            };
             plan.objects = plans;
             plan.notes = sequence.notes;
             return plan;
+        }
+        if let Some(most) = wanted.release.max_failures.filter(|_| input.scheduled)
+            && !input.recovery.settings.retry
+        {
+            let failures = recovery::failures(history, content);
+            if failures >= most {
+                let mut plan = self.blocked(vec![Reason::Held { failures, app: app.clone() }]);
+                plan.reasons.extend(reasons);
+                plan.objects = plans;
+                return plan;
+            }
         }
         let action = if let Some(permits) = permits {
             Action::Reinstall(permits)
@@ -343,6 +387,23 @@ impl<'a> Draft<'a> {
         } else {
             Action::Upgrade
         };
+        let act = settled.as_ref().map(|settled| settled.act);
+        let seals = act == Some(Act::Seal) && action == Action::Recover;
+        let told = Told {
+            chart: (content.chart.name(), content.chart.version()),
+            revision: history.next_revision(),
+        };
+        let file_hooks = match app_hooks::around(input, wanted, moments, &told) {
+            Ok(hooks) => hooks,
+            // Where only the record is settled, no hook runs.
+            Err(_) if seals => FileHooks::default(),
+            Err(refusals) => {
+                let mut plan = self.blocked(refusals);
+                plan.objects = plans;
+                plan.warnings = warnings;
+                return plan;
+            }
+        };
         let mut work = Deploy {
             kind,
             record: records::next(input, &wanted.release, history, content, kind),
@@ -350,6 +411,7 @@ impl<'a> Draft<'a> {
             annotations: corrections.annotations(),
             retired: moves::retired(wanted),
             interrupted: settled.as_ref().map(|settled| settled.record.clone()),
+            interrupted_as: settled.as_ref().map_or(SettledAs::Failed, |settled| settled.settled_as),
             superseded: records::superseded(history),
             forgotten: history.prune_candidates(wanted.release.max_history, 1).into_iter().cloned().collect(),
             crds: crd_steps,
@@ -358,7 +420,8 @@ impl<'a> Draft<'a> {
             prunes,
             gone,
             handed,
-            run_hooks: !wanted.release.no_hooks,
+            run_hooks,
+            file_hooks,
             test: wanted.release.test,
             // A test of something that is not ready would say nothing.
             wait: wanted.release.wait || wanted.release.test || is_waited_for(input, &self.key),
@@ -366,7 +429,16 @@ impl<'a> Draft<'a> {
             rollback: None,
         };
         work.rollback = rollback::plan(input, wanted, history, content, &work);
-        if settled.is_some_and(|settled| settled.seals) && action == Action::Recover {
+        if act == Some(Act::RollBack)
+            && let Some(rollback) = rollback::back(input, wanted, history, content, &work)
+        {
+            let mut plan = self.finish(Action::Recover, vec![reasons.remove(0)]);
+            plan.chart_to = plan.chart_from.clone();
+            plan.objects = recovery::restored(&rollback);
+            plan.work = recovery::go_back(work, rollback);
+            return plan;
+        }
+        if seals {
             let mut plan = self.finish(action, reasons);
             plan.work = recovery::seal(work, plans.iter().map(|plan| &plan.key));
             plan.objects = plans;
@@ -380,9 +452,10 @@ impl<'a> Draft<'a> {
             DeployKind::Install => ["pre-install", "post-install"],
             DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
         };
-        plan.hooks = if work.run_hooks { hooks(&content.hooks, &events) } else { Vec::new() };
+        plan.hooks = if work.run_hooks { hooking::shown(&content.hooks, &events) } else { Vec::new() };
+        app_hooks::show(&mut plan.hooks, &work.file_hooks);
         if work.test {
-            plan.hooks.extend(hooks(&content.hooks, &["test"]));
+            plan.hooks.extend(hooking::shown(&content.hooks, &["test"]));
         }
         plan.work = Work::Deploy(Box::new(work));
         plan
@@ -416,6 +489,21 @@ impl<'a> Draft<'a> {
         for judged in &mut judged {
             judged.plan.after = after.get(&judged.plan.key).cloned().unwrap_or_default();
         }
+        let chart = latest.release.chart.as_ref();
+        let told = Told {
+            chart: chart.map_or(("", ""), |chart| (chart.name(), chart.version())),
+            revision: latest.release.version,
+        };
+        let moments = [Moment::PreDelete, Moment::PostDelete];
+        let file_hooks = self.wanted.map(|wanted| app_hooks::around(input, wanted, moments, &told));
+        let file_hooks = match file_hooks.transpose() {
+            Ok(hooks) => hooks.unwrap_or_default(),
+            Err(refusals) => {
+                let mut plan = self.blocked(refusals);
+                plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
+                return plan;
+            }
+        };
         let work = Uninstall {
             key: self.key.clone(),
             latest: latest.clone(),
@@ -423,12 +511,14 @@ impl<'a> Draft<'a> {
             deletes,
             after,
             run_hooks: self.wanted.is_none_or(|wanted| !wanted.release.no_hooks),
+            file_hooks,
             timeout: self.wanted.map_or(records::DEFAULT_TIMEOUT, |wanted| wanted.release.timeout),
         };
         let mut plan = self.finish(Action::Uninstall, vec![reason]);
         if work.run_hooks {
-            plan.hooks = hooks(&work.latest.release.hooks, &["pre-delete", "post-delete"]);
+            plan.hooks = hooking::shown(&work.latest.release.hooks, &["pre-delete", "post-delete"]);
         }
+        app_hooks::show(&mut plan.hooks, &work.file_hooks);
         plan.objects = judged.into_iter().map(|judged| judged.plan).collect();
         plan.work = Work::Uninstall(Box::new(work));
         plan
@@ -486,8 +576,9 @@ pub(super) fn withhold_if_protected(
 ) -> ReleasePlan {
     let Some(by) = protected_by.filter(|_| exists) else { return plan };
     // A guard's refusal would be withheld as well; what could not be judged stays an error.
-    let guarded =
-        plan.action == Action::Blocked && plan.reasons.iter().all(|reason| reason.object().is_some());
+    let is_guard =
+        |reason: &Reason| reason.object().is_some() || matches!(reason, Reason::ExecNotAllowed { .. });
+    let guarded = plan.action == Action::Blocked && plan.reasons.iter().all(is_guard);
     if !plan.action.is_change() && !guarded {
         return plan;
     }
@@ -495,44 +586,6 @@ pub(super) fn withhold_if_protected(
     let withheld = format!("{} ({why})", plan.action);
     let reasons = vec![Reason::Protected { by: by.to_owned(), withheld }];
     ReleasePlan { action: Action::None, reasons, work: Work::Nothing, ..plan }
-}
-
-/// Returns the hooks that run at these events.
-fn hooks(all: &[crate::history::Hook], events: &[&str]) -> Vec<HookPlan> {
-    let mut plans = Vec::new();
-    for event in events {
-        let runs = all.iter().filter(|hook| hook.events.iter().any(|name| name == *event));
-        plans.extend(runs.map(|hook| HookPlan {
-            event: (*event).to_owned(),
-            kind: hook.kind.clone(),
-            name: hook.name.clone(),
-        }));
-    }
-    plans
-}
-
-/// A release whose prerequisite is blocked is planned all the same, and says that it will be skipped.
-fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
-    let mut stuck: BTreeSet<ReleaseKey> =
-        releases.iter().filter(|plan| plan.action == Action::Blocked).map(|plan| plan.key.clone()).collect();
-    // Each round reaches one level further; no level is left after as many rounds as there are releases.
-    for _ in 0..releases.len() {
-        let mut found = Vec::new();
-        for plan in
-            releases.iter_mut().filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
-        {
-            let Some(need) = plan.needs.iter().find(|need| stuck.contains(need)) else { continue };
-            let reason = Reason::WaitsForBlocked { release: need.clone() };
-            if !plan.reasons.contains(&reason) && !stuck.contains(&plan.key) {
-                plan.reasons.push(reason);
-                found.push(plan.key.clone());
-            }
-        }
-        if found.is_empty() {
-            return;
-        }
-        stuck.extend(found);
-    }
 }
 
 fn is_waited_for(input: &PlanInput, key: &ReleaseKey) -> bool {

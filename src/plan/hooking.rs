@@ -4,12 +4,12 @@
 //! the manifest and became a hook goes that way too, as the plan shows. One that is still in the manifest would be taken
 //! from the release by its own hook: that is refused.
 
-use super::ObjectAction;
 use super::guard;
 use super::input::ObservedObject;
 use super::judge::Judged;
 use super::reason::Reason;
 use super::steps::{Delete, DeployKind};
+use super::{HookPlan, ObjectAction};
 use crate::history::Hook;
 use crate::manifest::{Document, Head};
 use crate::model::{ObjectKey, ReleaseKey, split_api_version};
@@ -84,4 +84,19 @@ impl<'a> Hooking<'a> {
         judged.plan.reasons = vec![Reason::BecomesHook { object, event, stays }];
         (judged, delete)
     }
+}
+
+/// Returns the hooks that run at these events.
+pub(super) fn shown(all: &[Hook], events: &[&str]) -> Vec<HookPlan> {
+    let mut plans = Vec::new();
+    for event in events {
+        let runs = all.iter().filter(|hook| hook.events.iter().any(|name| name == *event));
+        plans.extend(runs.map(|hook| HookPlan {
+            event: (*event).to_owned(),
+            kind: hook.kind.clone(),
+            name: hook.name.clone(),
+            file: None,
+        }));
+    }
+    plans
 }

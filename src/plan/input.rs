@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
+use super::app_hooks::HookInput;
 use super::loss::Lost;
 use super::ownership::Settled;
 use super::quota::Quota;
@@ -16,6 +17,7 @@ use super::recover::Settings;
 use crate::diff::{Proof, Verdict};
 use crate::dsf::state::Release;
 use crate::history::{self, History};
+use crate::lock::Kind;
 use crate::model::{ClusterIdentity, ObjectKey, ReleaseKey};
 use crate::value::Map;
 
@@ -26,6 +28,17 @@ pub enum Operation {
     Reconcile,
     /// Uninstall every release of the file.
     Destroy,
+    /// Mark releases of another owner as this file's. Nothing else of them changes.
+    Adopt,
+}
+
+/// Whose releases a file adopts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnerBefore {
+    /// Those without the label of a context.
+    Nobody,
+    /// Those of this context.
+    Context(String),
 }
 
 /// All that the planner sees.
@@ -37,6 +50,8 @@ pub struct PlanInput {
     pub context: String,
     /// What was asked for.
     pub operation: Operation,
+    /// Whose releases are adopted; nothing with every other operation.
+    pub adopts_from: Option<OwnerBefore>,
     /// Why releases that left the file are not removed in this run; nothing if they are.
     pub removal_withheld: Option<String>,
     /// How many releases that left the file may be removed in this run; nothing if it does not matter.
@@ -51,6 +66,12 @@ pub struct PlanInput {
     pub now: Timestamp,
     /// Makes the markers of secret values of this run unlike those of any other.
     pub salt: [u8; 16],
+    /// Whether releases with a pending operation are left alone.
+    pub skip_pending: bool,
+    /// Whether a schedule started the run, so that failure budgets count.
+    pub scheduled: bool,
+    /// What is known of the hooks of the file.
+    pub hooks: HookInput,
     /// What interrupted operations are judged by.
     pub recovery: RecoveryInput,
     /// The namespaces of the wanted releases and of the file.
@@ -72,8 +93,11 @@ pub struct RecoveryInput {
     pub settings: Settings,
     /// The time of the server's last answer, by its own clock.
     pub server_now: Option<Timestamp>,
-    /// The locks of releases with an operation that did not come to its end.
+    /// The locks of releases with an operation that did not come to its end, and of those that were locked in another way
+    /// before.
     pub locks: BTreeMap<ReleaseKey, SeenLock>,
+    /// What the locks of this run are made of; nothing where it takes none.
+    pub lock: Option<Kind>,
 }
 
 /// A lock that was looked at, once.
@@ -83,6 +107,8 @@ pub struct SeenLock {
     pub holder: Option<String>,
     /// Why it cannot be read.
     pub unreadable: Option<String>,
+    /// Whether it is of another kind than the locks of this run: then the two do not exclude each other.
+    pub is_other_kind: bool,
 }
 
 /// A namespace.

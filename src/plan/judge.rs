@@ -163,6 +163,18 @@ pub(super) fn ended_and_gone(object: &ObservedObject) -> Judged {
     Judged::new(&object.key, ObjectAction::None, vec![Reason::EndedAndGone])
 }
 
+/// Returns the decision about an object of the release that an interrupted uninstall has deleted, and that is still
+/// there: it is waited for, and then created. Nothing for any other object.
+pub(super) fn after_uninstall(object: &ObservedObject, owner: &Owner) -> Option<Judged> {
+    let live = object.live.as_ref().filter(|live| is_being_deleted(live))?;
+    if stranger(live, owner).is_some() || object.settled.left_alone {
+        return None;
+    }
+    let uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let judged = Judged::new(&object.key, ObjectAction::Create, vec![Reason::CreatedAfterGone]);
+    Some(judged.applying(object, ApplyMode::AfterGone { uid }))
+}
+
 /// Returns the decision about a definition of a chart's `crds` folder: created if it is missing, else left
 /// alone, as Helm does.
 pub(super) fn created_definition(object: &ObservedObject) -> Judged {
@@ -406,6 +418,10 @@ pub(super) fn difference(live: Option<&Json>, result: &Json, masker: Masker<'_>)
 pub(super) fn permit_of(judged: &Judged) -> Option<&Permit> {
     match &judged.apply.as_ref()?.mode {
         ApplyMode::Replace(replace) => Some(&replace.permit),
-        ApplyMode::Create | ApplyMode::Update { .. } | ApplyMode::Unchanged | ApplyMode::Either => None,
+        ApplyMode::Create
+        | ApplyMode::Update { .. }
+        | ApplyMode::Unchanged
+        | ApplyMode::Either
+        | ApplyMode::AfterGone { .. } => None,
     }
 }

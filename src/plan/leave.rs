@@ -50,7 +50,7 @@ pub(super) fn decide_stray(input: &PlanInput, stray: &Stray) -> ReleasePlan {
         Some((_, OnRemove::Uninstall)) | None => {}
     }
     let reason = match input.operation {
-        Operation::Reconcile => Reason::LeftFile { context: input.context.clone() },
+        Operation::Reconcile | Operation::Adopt => Reason::LeftFile { context: input.context.clone() },
         Operation::Destroy => Reason::DestroyAsked,
     };
     let plan = recovery::resumed(draft.uninstall(&stray.history, &stray.remnants, reason), recovery);
@@ -85,7 +85,7 @@ pub(super) fn block_containers(input: &PlanInput, releases: &mut [ReleasePlan]) 
                 replaced.map(|step| &step.key).chain(deploy.prunes.iter().map(|step| &step.key)).collect()
             }
             Work::Uninstall(uninstall) => uninstall.deletes.iter().map(|step| &step.key).collect(),
-            Work::Nothing | Work::Seal(_) | Work::Disown(_) => Vec::new(),
+            Work::Nothing | Work::Seal(_) | Work::GoBack(_) | Work::Disown(_) | Work::Own(_) => Vec::new(),
         };
         let contains = |key: &&ObjectKey| {
             let kind = (key.gvk.group.as_str(), key.gvk.kind.as_str());

@@ -9,6 +9,7 @@
 //! (batches), `schedule` (who waits for whom), `steps` (what execution does), `check` (is the plan sound?).
 
 mod adoption;
+pub mod app_hooks;
 pub mod body;
 pub mod check;
 mod compare;
@@ -35,12 +36,14 @@ mod records;
 pub mod recover;
 mod recovery;
 mod refused;
+pub mod rights;
 mod rollback;
 mod schedule;
 mod sequence;
 mod shared;
 mod spaces;
 mod steps;
+mod take_over;
 mod unproven;
 
 use std::fmt;
@@ -55,8 +58,8 @@ pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standi
 pub use guard::Permit;
 pub use input::{
     Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject, Operation,
-    Place, PlanInput, Probe, RecoveryInput, Remnant, SeenLock, ServerAnswer, SetClaim, SpaceKind, Stray,
-    Wanted,
+    OwnerBefore, Place, PlanInput, Probe, RecoveryInput, Remnant, SeenLock, ServerAnswer, SetClaim,
+    SpaceKind, Stray, Wanted,
 };
 pub use live::Live;
 pub use loss::Lost;
@@ -68,8 +71,8 @@ pub use schedule::{Schedule, Turn};
 pub use sequence::Edges;
 pub use spaces::{LabelsRemoved, NamespacePlan, SPACE_MARK, SpaceChange, SpaceObjectPlan, space_object};
 pub use steps::{
-    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, Grow, Replace, Rollback, Seal,
-    Uninstall, Work,
+    Apply, ApplyMode, Delete, Dependents, Deploy, DeployKind, Disown, Fold, GoBack, Grow, Own, Replace,
+    Rollback, Seal, SettledAs, Uninstall, Work,
 };
 
 use crate::diff::ObjectDiff;
@@ -93,6 +96,8 @@ pub struct Plan {
     pub turns: Vec<Turn>,
     /// What was noticed and changes no decision.
     pub notes: Vec<String>,
+    /// The namespace in which the lock of this context was kept last.
+    pub lock_place: Option<String>,
 }
 
 /// What is done with a release.
@@ -285,7 +290,7 @@ impl fmt::Display for ChartId {
     }
 }
 
-/// A hook that runs.
+/// A hook that runs. Of a hook of the file, `kind` is `Command` or `Manifest`, and `name` what the file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookPlan {
     /// When, such as `pre-upgrade`.
@@ -294,6 +299,8 @@ pub struct HookPlan {
     pub kind: String,
     /// The name of its object.
     pub name: String,
+    /// What else is to be told of a hook of the file; nothing for one of the chart.
+    pub file: Option<app_hooks::FileHook>,
 }
 
 /// The decision about a release.
@@ -334,6 +341,11 @@ pub struct ReleasePlan {
 }
 
 impl ReleasePlan {
+    /// Tells whether it is held back because the same input failed too often.
+    pub fn is_held(&self) -> bool {
+        self.action == Action::Blocked && matches!(self.reasons.first(), Some(Reason::Held { .. }))
+    }
+
     /// Tells whether a rollback deletes broken pods of the failed revision.
     pub fn unsticks(&self) -> bool {
         matches!(&self.work, Work::Deploy(deploy) if deploy.rollback.as_ref().is_some_and(|back| back.unstick))
@@ -343,7 +355,12 @@ impl ReleasePlan {
     pub fn rollback_to(&self) -> Option<u64> {
         match &self.work {
             Work::Deploy(deploy) => deploy.rollback.as_ref().map(|rollback| rollback.to),
-            Work::Nothing | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_) => None,
+            Work::Nothing
+            | Work::Seal(_)
+            | Work::GoBack(_)
+            | Work::Uninstall(_)
+            | Work::Disown(_)
+            | Work::Own(_) => None,
         }
     }
 }
@@ -359,9 +376,14 @@ impl Plan {
         !self.namespaces.is_empty() || self.releases.iter().any(|release| release.action.is_change())
     }
 
+    /// Tells whether a release is held back, until its input changes or somebody says `--retry`.
+    pub fn has_held(&self) -> bool {
+        self.releases.iter().any(ReleasePlan::is_held)
+    }
+
     /// Tells whether a guard refuses a release.
     pub fn has_blocked(&self) -> bool {
-        self.releases.iter().any(|release| release.action == Action::Blocked)
+        self.releases.iter().any(|release| release.action == Action::Blocked && !release.is_held())
             || self.namespaces.iter().any(|namespace| namespace.refused.is_some())
     }
 }

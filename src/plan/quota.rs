@@ -176,7 +176,8 @@ fn more(resource: &str, step: &Apply, live: Option<&Json>) -> i128 {
         ApplyMode::Update { .. } => {
             takes(resource, &step.body).0 - live.map_or(0, |live| takes(resource, live).0)
         }
-        ApplyMode::Unchanged | ApplyMode::Replace(_) => 0,
+        // What is going is counted until it is gone.
+        ApplyMode::Unchanged | ApplyMode::Replace(_) | ApplyMode::AfterGone { .. } => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 //! A reason is data with a stable code; its sentence is made here and nowhere else. Values of Secrets are
 //! masked before they get here.
 
+mod remedy;
 mod text;
 
 use serde::Serialize;
@@ -79,6 +80,10 @@ pub enum Reason {
     Drifted { object: ObjectKey, fields: Vec<String> },
     /// The server would create the object.
     Created,
+    /// An interrupted uninstall has deleted the object; it is created when the old one is gone.
+    CreatedAfterGone,
+    /// The object is applied as the last good revision has it.
+    Restored { revision: u64 },
     /// The server would change these fields.
     Changed { fields: Vec<String> },
     /// Fields of another manager are taken over.
@@ -168,6 +173,10 @@ pub enum Reason {
     NobodysRelease { context: String, app: String },
     /// As [`Reason::NobodysRelease`], and the app says `adopt`.
     Adopted,
+    /// The release gets the label of this context.
+    ChangesOwner { from: Option<String>, context: String },
+    /// It has that label.
+    AlreadyOurs { context: String },
     /// The object exists and belongs to something else.
     NotOurs { object: ObjectKey, owner: String },
     /// As [`Reason::NotOurs`], and `adopt` has done its work before the object came.
@@ -214,6 +223,14 @@ pub enum Reason {
     NoTrace { object: ObjectKey },
     /// The object left the manifest and is a hook now: deleted and created anew by it, or changed by it if it holds data.
     BecomesHook { object: ObjectKey, event: String, stays: bool },
+    /// An operation is pending, and such releases are left alone.
+    PendingSkipped { revision: u64, status: String, since: String },
+    /// The same input failed so often that a scheduled run leaves it.
+    Held { failures: usize, app: String },
+    /// A program of the file would run, and nobody allowed that.
+    ExecNotAllowed { what: String, command: String },
+    /// A hook of the file cannot have its object.
+    HookRefused { hook: String, object: ObjectKey, message: String },
     /// An object of the manifest is one of the chart's hooks as well.
     HookMeets { object: ObjectKey, event: String },
 }
@@ -258,6 +275,8 @@ impl Reason {
             Reason::Drifted { .. } => "drifted",
             Reason::Proven { .. } => "proven",
             Reason::Created => "created",
+            Reason::CreatedAfterGone => "created-after-gone",
+            Reason::Restored { .. } => "restored",
             Reason::Changed { .. } => "changed",
             Reason::FieldsTaken { .. } => "fields-taken",
             Reason::OwnershipFolded { .. } => "ownership-folded",
@@ -302,6 +321,8 @@ impl Reason {
             Reason::OtherContext { .. } => "other-context",
             Reason::NobodysRelease { .. } => "nobodys-release",
             Reason::Adopted => "adopted",
+            Reason::ChangesOwner { .. } => "changes-owner",
+            Reason::AlreadyOurs { .. } => "already-ours",
             Reason::NotOurs { .. } => "not-ours",
             Reason::AdoptionSpent { .. } => "adoption-spent",
             Reason::MovesTo { .. } => "moves-to",
@@ -326,6 +347,10 @@ impl Reason {
             Reason::NoTrace { .. } => "no-trace",
             Reason::BecomesHook { .. } => "becomes-hook",
             Reason::HookMeets { .. } => "hook-meets",
+            Reason::ExecNotAllowed { .. } => "exec-not-allowed",
+            Reason::PendingSkipped { .. } => "pending-skipped",
+            Reason::Held { .. } => "held",
+            Reason::HookRefused { .. } => "hook-refused",
         }
     }
 
@@ -354,6 +379,7 @@ impl Reason {
             | Reason::NoTrace { object }
             | Reason::BecomesHook { object, .. }
             | Reason::HookMeets { object, .. }
+            | Reason::HookRefused { object, .. }
             | Reason::FieldConflict { object, .. }
             | Reason::StaleConfig { object, .. }
             | Reason::Flapping { object, .. }
@@ -376,6 +402,8 @@ impl Reason {
             | Reason::LastFailed { .. }
             | Reason::Proven { .. }
             | Reason::Created
+            | Reason::CreatedAfterGone
+            | Reason::Restored { .. }
             | Reason::Changed { .. }
             | Reason::FieldsTaken { .. }
             | Reason::OwnershipFolded { .. }
@@ -391,12 +419,17 @@ impl Reason {
             | Reason::Unreadable { .. }
             | Reason::NoOrder { .. }
             | Reason::NotRendered { .. }
+            | Reason::ExecNotAllowed { .. }
+            | Reason::PendingSkipped { .. }
+            | Reason::Held { .. }
             | Reason::Interrupted(_)
             | Reason::Pending { .. }
             | Reason::RecordUnreadable { .. }
             | Reason::OtherContext { .. }
             | Reason::NobodysRelease { .. }
             | Reason::Adopted
+            | Reason::ChangesOwner { .. }
+            | Reason::AlreadyOurs { .. }
             | Reason::RemovalWithheld { .. }
             | Reason::CrdsChange
             | Reason::EndedAndGone
@@ -441,93 +474,6 @@ impl Reason {
             _ => None,
         }
     }
-
-    /// Returns the line or command that gets past this reason, where there is one.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            Reason::Immutable { app: Some(app), stays: true, .. } => Some(format!(
-                "to re-create it around its pods and claims, write `force = [\"replace\"]` in [apps.{app}]"
-            )),
-            Reason::Immutable { app: Some(app), object, field, .. } => {
-                let force = format!("write `force = [\"replace\"]` in [apps.{app}]");
-                Some(match leave_out(object, field) {
-                    Some(field) => format!("leave {field} out, the server fills it in; or to delete and re-create it, {force}"),
-                    None => format!("to delete and re-create it, {force}"),
-                })
-            }
-            Reason::NobodysRelease { app, .. } => {
-                Some(format!("to take it over, write `adopt = \"unowned\"` in [apps.{app}]"))
-            }
-            Reason::Interrupted(found) => found.remedy(),
-            Reason::RecordUnreadable { record, .. } => {
-                Some(format!("look at the Secret {record}; once it is repaired or removed, plan again"))
-            }
-            Reason::OtherContext { owner, .. } => {
-                Some(format!("remove the app here, or manage it in the file whose context is `{owner}`"))
-            }
-            Reason::NotOurs { owner, .. } if owner == "no release" => Some(
-                "to take it over, write `adopt = \"unowned\"` in the app; else rename the object, or remove it".to_owned(),
-            ),
-            Reason::Flapping { field, manager, app, .. } => Some(format!(
-                "find out what writes it; or write `fieldConflicts = [{{ path = {}, manager = {}, action = \"keep\" }}]` in \
-                 [apps.{app}]; `take` goes on for ever",
-                quoted(field),
-                quoted(manager.split(' ').next().unwrap_or_default())
-            )),
-            Reason::FieldConflict { field, manager, app, .. } => Some(format!(
-                "to take the field, write `fieldConflicts = [{{ path = {}, manager = {}, action = \"take\" }}]` in \
-                 [apps.{app}]; `keep` leaves it to that manager",
-                quoted(field),
-                quoted(manager.split(' ').next().unwrap_or_default())
-            )),
-            Reason::StaleConfig { app, .. } => {
-                Some(format!("`restartOnConfig = true` in [apps.{app}] restarts them"))
-            }
-            Reason::AdoptionSpent { object, release, .. } => {
-                let space = object.namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
-                let what = format!("{} {}{space}", object.gvk.kind.to_lowercase(), object.name);
-                Some(format!(
-                    "rename it, or mark it for this release: `kubectl label {what} app.kubernetes.io/managed-by=Helm` \
-                     and `kubectl annotate {what} meta.helm.sh/release-name={} meta.helm.sh/release-namespace={}`",
-                    release.name, release.namespace
-                ))
-            }
-            Reason::NotOurs { .. } => Some(
-                "rename the object, or remove it where it is managed now; to take it over as it is, write `adopt = \"any\"` in \
-                 the app"
-                    .to_owned(),
-            ),
-            Reason::BeingDeleted { .. } => {
-                Some("plan again when it is gone; `kubectl get -o yaml` shows the finalizers that hold it".to_owned())
-            }
-            Reason::AppliedTwice { .. } => Some("let one release have it, or give it another name".to_owned()),
-            Reason::DefinitionNarrows { object, app: Some(app), .. } => Some(format!(
-                "if that is meant, write `allowDataLoss = [\"{}\"]` in [apps.{app}]",
-                object.short()
-            )),
-            Reason::DataWouldGo(risk) | Reason::DataKept(risk) => risk.remedy(),
-            Reason::NoEffect { .. } => {
-                Some("undo the change, or give the object another name".to_owned())
-            }
-            Reason::TooManyRemovals { .. } => {
-                Some("if they are all meant to go, add `--allow-prune`".to_owned())
-            }
-            Reason::MoveDeletes { app, .. } => Some(format!(
-                "keep the names of the objects (many charts: `fullnameOverride`), or write `force = [\"move\"]` in [apps.{app}]"
-            )),
-            Reason::LooksLikeMove { from, to, .. } => Some(format!(
-                "if it was renamed, write [[moved]] with `from = \"{from}\"` and `to = \"{to}\"`; if not, add `--really-new`"
-            )),
-            Reason::HoldsUnselected { .. } => {
-                Some("run without `--target`, `--group` and `-l`, so that all of it is seen".to_owned())
-            }
-            Reason::HookMeets { .. } => Some("give the hook's object another name in the chart".to_owned()),
-            Reason::AsksOnRemove { release } => Some(format!(
-                "to uninstall {release}, put its entry back with `enabled = false`; to keep it, put it back as it was"
-            )),
-            _ => None,
-        }
-    }
 }
 
 impl Serialize for Reason {
@@ -562,20 +508,4 @@ impl Serialize for Reason {
         }
         map.end()
     }
-}
-
-/// Returns the field if it is one that a manifest need not set, because the server fills it in.
-fn leave_out<'a>(object: &ObjectKey, field: &'a str) -> Option<&'a str> {
-    let filled = match object.gvk.kind.as_str() {
-        "Service" => ["spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies"]
-            .iter()
-            .any(|name| field.starts_with(name)),
-        _ => false,
-    };
-    filled.then_some(field)
-}
-
-/// Returns a text as TOML writes it, in single quotes where it holds double ones.
-fn quoted(text: &str) -> String {
-    if text.contains('"') && !text.contains('\'') { format!("'{text}'") } else { format!("{text:?}") }
 }

@@ -70,6 +70,9 @@ pub(super) fn labels(
     labels.remove(history::SEQUENCING_LABEL);
     let sequencing = sequence::label_of(release.sequencing);
     labels.extend(sequencing.map(|word| (history::SEQUENCING_LABEL.to_owned(), word.to_owned())));
+    labels.remove(history::LOCK_KIND_LABEL);
+    let locks = history::lock_kind_label(input.recovery.lock);
+    labels.extend(locks.map(|word| (history::LOCK_KIND_LABEL.to_owned(), word.to_owned())));
     adoption::mark(&mut labels, &input.context, release);
     labels
 }

@@ -1,4 +1,5 @@
-//! What is done when a revision fails and the app says `onFailure = "rollback"`: the last good one is restored.
+//! What is done when a revision fails and the app says `onFailure = "rollback"`, or one was interrupted and the file says
+//! `onInterrupted = "rollback"`: the last good one is restored.
 //!
 //! Decided before anything is touched, like everything else. A rollback applies the recorded objects again and
 //! nothing more: it replaces nothing and deletes nothing, so what the failed revision made besides stays until a
@@ -12,7 +13,7 @@ use super::records::ManifestId;
 use super::sequence;
 use super::steps::{Apply, ApplyMode, Deploy, DeployKind, Rollback};
 use crate::dsf::state::OnFailure;
-use crate::history::{self, History, Info, Status, Time};
+use crate::history::{self, History, Info, Record, Status, Time};
 use crate::model::ObjectKey;
 
 /// An object that the release has or had, with its uid if it exists.
@@ -32,6 +33,57 @@ pub(super) fn plan(
         return None;
     }
     let target = history.deployed()?;
+    let made = deploy.applies.iter().filter(|step| {
+        matches!(step.mode, ApplyMode::Create | ApplyMode::Either | ApplyMode::AfterGone { .. })
+    });
+    let replaced = deploy.applies.iter().filter(|step| matches!(step.mode, ApplyMode::Replace(_)));
+    let around = Around {
+        replaced: replaced.map(|step| &step.key).collect(),
+        made: made.map(|step| &step.key).collect(),
+        revision: deploy.record.version + 1,
+    };
+    Some(to(input, wanted, target, content, deploy, &around))
+}
+
+/// Returns the way back from a revision that was interrupted; nothing where there is no good one.
+///
+/// Source of the record's content: as [`plan`].
+pub(super) fn back(
+    input: &PlanInput,
+    wanted: &Wanted,
+    history: &History,
+    content: &Content,
+    deploy: &Deploy,
+) -> Option<Rollback> {
+    let target = history.deployed()?;
+    let there = content.objects.iter().filter(|object| object.live.is_some()).map(|object| &object.key);
+    let left = wanted.remnants.iter().flatten().filter(|remnant| remnant.live.is_some());
+    let around = Around {
+        replaced: Vec::new(),
+        made: there.chain(left.map(|remnant| &remnant.key)).collect(),
+        revision: deploy.record.version,
+    };
+    Some(to(input, wanted, target, content, deploy, &around))
+}
+
+/// What a way back starts from.
+struct Around<'a> {
+    /// Objects that changing back would replace once more.
+    replaced: Vec<&'a ObjectKey>,
+    /// Objects that there may be besides.
+    made: Vec<&'a ObjectKey>,
+    /// The number of the new record.
+    revision: u64,
+}
+
+fn to(
+    input: &PlanInput,
+    wanted: &Wanted,
+    target: &Record,
+    content: &Content,
+    deploy: &Deploy,
+    around: &Around<'_>,
+) -> Rollback {
     let known: Vec<Known<'_>> = content
         .objects
         .iter()
@@ -42,9 +94,7 @@ pub(super) fn plan(
     let mut left_out = Vec::new();
     for object in body::stored_objects(&target.release.manifest) {
         let Some((key, live)) = find(&known, &object) else { continue };
-        let replaced =
-            deploy.applies.iter().any(|step| step.key == *key && matches!(step.mode, ApplyMode::Replace(_)));
-        if replaced {
+        if around.replaced.contains(&key) {
             left_out.push(key.clone());
             continue;
         }
@@ -60,12 +110,11 @@ pub(super) fn plan(
     let order = sequence::recorded(target, &keys);
     let after = order.among(&keys.into_iter().collect());
     applies.sort_by_key(|step| order.wave(&step.key));
-    let stays = deploy
-        .applies
+    let stays = around
+        .made
         .iter()
-        .filter(|step| matches!(step.mode, ApplyMode::Create | ApplyMode::Either))
-        .filter(|step| !applies.iter().any(|other| other.key == step.key))
-        .map(|step| step.key.clone())
+        .filter(|key| !applies.iter().any(|other| other.key == ***key))
+        .map(|key| (*key).clone())
         .collect();
     let release = &target.release;
     let now = Time::from(input.now);
@@ -83,12 +132,12 @@ pub(super) fn plan(
         config: release.config.clone(),
         manifest: release.manifest.clone(),
         hooks: release.hooks.clone(),
-        version: deploy.record.version + 1,
+        version: around.revision,
         namespace: release.namespace.clone(),
         apply_method: "ssa".to_owned(),
         ..history::Release::default()
     };
-    Some(Rollback {
+    Rollback {
         to: release.version,
         record,
         labels: deploy.labels.clone(),
@@ -101,7 +150,7 @@ pub(super) fn plan(
         wait: deploy.wait,
         unstick: wanted.release.unstick,
         timeout: deploy.timeout,
-    })
+    }
 }
 
 /// Returns the object of the cluster that an object of a stored manifest means.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::input::{PlanInput, Wanted};
 use super::order::{self, Node};
+use super::reason::Reason;
 use super::{Action, ReleasePlan};
 use crate::model::ReleaseKey;
 
@@ -151,6 +152,30 @@ impl<'a> Schedule<'a> {
         while self.state.get(self.ended_up_to) == Some(&State::Ended) {
             self.ended_up_to += 1;
         }
+    }
+}
+
+/// A release whose prerequisite is blocked is planned all the same, and says that it will be skipped.
+pub(super) fn mark_dependants_of_blocked(releases: &mut [ReleasePlan]) {
+    let mut stuck: BTreeSet<ReleaseKey> =
+        releases.iter().filter(|plan| plan.action == Action::Blocked).map(|plan| plan.key.clone()).collect();
+    // Each round reaches one level further; no level is left after as many rounds as there are releases.
+    for _ in 0..releases.len() {
+        let mut found = Vec::new();
+        for plan in
+            releases.iter_mut().filter(|plan| plan.action.is_change() && plan.action != Action::Uninstall)
+        {
+            let Some(need) = plan.needs.iter().find(|need| stuck.contains(need)) else { continue };
+            let reason = Reason::WaitsForBlocked { release: need.clone() };
+            if !plan.reasons.contains(&reason) && !stuck.contains(&plan.key) {
+                plan.reasons.push(reason);
+                found.push(plan.key.clone());
+            }
+        }
+        if found.is_empty() {
+            return;
+        }
+        stuck.extend(found);
     }
 }
 

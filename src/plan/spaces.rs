@@ -89,7 +89,7 @@ pub fn space_object(kind: SpaceKind, namespace: &str, spec: &Json, live: Option<
 
 /// Namespaces that have to be made because a release goes there, and declared ones that are not as the file says.
 pub(super) fn namespaces(input: &PlanInput, releases: &[ReleasePlan]) -> Vec<NamespacePlan> {
-    if input.operation == Operation::Destroy {
+    if input.operation != Operation::Reconcile {
         return Vec::new();
     }
     let used: BTreeSet<&str> = releases
@@ -370,6 +370,7 @@ mod tests {
             batches: Vec::new(),
             turns: Vec::new(),
             notes: Vec::new(),
+            lock_place: None,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::app_hooks::FileHooks;
 use super::guard::Permit;
 use super::input::Probe;
 use super::loss::Lost;
@@ -25,10 +26,14 @@ pub enum Work {
     Deploy(Box<Deploy>),
     /// The newest record is all that is missing.
     Seal(Box<Seal>),
+    /// The last good revision is restored.
+    GoBack(Box<GoBack>),
     /// Removal.
     Uninstall(Box<Uninstall>),
     /// The marks of the owner go.
     Disown(Box<Disown>),
+    /// The marks of another owner come.
+    Own(Box<Own>),
 }
 
 /// Whether a revision is the first that counts.
@@ -51,8 +56,10 @@ pub struct Deploy {
     pub labels: BTreeMap<String, String>,
     /// The annotations of the record.
     pub annotations: BTreeMap<String, String>,
-    /// The record of an operation that was interrupted: it is marked failed first, if it is still as it was.
+    /// The record of an operation that was interrupted: it is settled first, if it is still as it was.
     pub interrupted: Option<Record>,
+    /// How it is settled.
+    pub interrupted_as: SettledAs,
     /// Records that say deployed or uninstalled now and become superseded at the end.
     pub superseded: Vec<Record>,
     /// Records beyond the history limit, removed at the end.
@@ -73,6 +80,8 @@ pub struct Deploy {
     pub gone: Edges,
     /// Whether chart hooks run.
     pub run_hooks: bool,
+    /// The hooks of the file.
+    pub file_hooks: FileHooks,
     /// Whether the chart's tests run at the end.
     pub test: bool,
     /// Whether readiness is waited for.
@@ -83,10 +92,32 @@ pub struct Deploy {
     pub rollback: Option<Rollback>,
 }
 
+/// How the record of an operation that was interrupted is settled before the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettledAs {
+    /// Failed.
+    Failed,
+    /// Failed, and immutable from then on, so that whoever left it can no longer write it.
+    Fenced,
+    /// Deployed: it came to its end, and another revision follows.
+    Deployed,
+}
+
+/// The way back from an operation that was interrupted.
+#[derive(Debug)]
+pub struct GoBack {
+    /// The record that it left, as it is now.
+    pub record: Record,
+    /// How that is settled.
+    pub settled_as: SettledAs,
+    /// What restores the last good revision.
+    pub rollback: Rollback,
+}
+
 /// The end of an operation that was interrupted before its last write.
 #[derive(Debug)]
 pub struct Seal {
-    /// The record, as it is now: it says pending.
+    /// The record, as it is now: it says pending, or deployed like others.
     pub record: Record,
     /// Records that say deployed now and become superseded.
     pub superseded: Vec<Record>,
@@ -152,6 +183,11 @@ pub enum ApplyMode {
     Unchanged,
     /// It cannot be known whether it exists: what comes before it arrives in this run.
     Either,
+    /// The one with this uid is going: it is waited for, and then the object is created.
+    AfterGone {
+        /// The uid of the one that is going.
+        uid: String,
+    },
     /// It is deleted and created again.
     Replace(Box<Replace>),
 }
@@ -235,6 +271,15 @@ pub struct Disown {
     pub latest: Record,
 }
 
+/// A new owner: the release stays as it is.
+#[derive(Debug)]
+pub struct Own {
+    /// The release.
+    pub key: ReleaseKey,
+    /// Its records with the labels to write, the newest one last: until then the old owner has it.
+    pub records: Vec<Record>,
+}
+
 /// A removal.
 #[derive(Debug)]
 pub struct Uninstall {
@@ -250,6 +295,8 @@ pub struct Uninstall {
     pub after: Edges,
     /// Whether chart hooks run.
     pub run_hooks: bool,
+    /// The hooks of the file.
+    pub file_hooks: FileHooks,
     /// The longest time for hooks and for the objects to be gone, each.
     pub timeout: Duration,
 }

@@ -14,14 +14,19 @@ use crate::history::{self, History, Info, Status, Storage};
 use crate::model::GroupVersionKind;
 use crate::value::{Map, Value};
 
+mod file_hooks;
+mod held;
 mod interrupted;
 mod leaving;
+mod rights;
+mod taking_over;
 
 struct EveryFile;
 
 impl dsf::Files for EveryFile {
     fn kind(&self, path: &Path) -> dsf::PathKind {
-        if path.ends_with("Chart.yaml") { dsf::PathKind::File } else { dsf::PathKind::Folder }
+        let is_file = path.extension().is_some_and(|ending| ending == "yaml" || ending == "sh");
+        if is_file { dsf::PathKind::File } else { dsf::PathKind::Folder }
     }
 }
 
@@ -41,6 +46,33 @@ fn app(name: &str, more: &str) -> String {
 
 fn key(name: &str) -> ReleaseKey {
     ReleaseKey::new("shop", name)
+}
+
+/// A history of these states, the oldest first, each made of the chart in that version.
+fn history_of(states: &[(Status, &str)]) -> History {
+    let objects: Vec<Json> = states
+        .iter()
+        .zip(1..)
+        .map(|((status, version), number)| {
+            let release = history::Release {
+                name: "web".to_owned(),
+                namespace: "shop".to_owned(),
+                version: number,
+                info: Info { status: status.clone(), ..Info::default() },
+                chart: Some(chart(version)),
+                manifest: MANIFEST.to_owned(),
+                apply_method: "ssa".to_owned(),
+                ..history::Release::default()
+            };
+            let labels = history::labels_for("ours", "shop");
+            let mut object =
+                history::new_object(Storage::Secret, &release, &labels, Timestamp::UNIX_EPOCH).unwrap();
+            object["metadata"]["uid"] = json!(format!("record-{number}"));
+            object["metadata"]["resourceVersion"] = json!("7");
+            object
+        })
+        .collect();
+    history::group(Storage::Secret, &objects).remove(&key("web")).unwrap()
 }
 
 fn chart(version: &str) -> history::Chart {
@@ -186,6 +218,7 @@ impl Case {
 
 fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanInput {
     PlanInput {
+        adopts_from: None,
         really_new: false,
         partial: false,
         cluster: ClusterIdentity::default(),
@@ -197,6 +230,9 @@ fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanI
         now: Timestamp::UNIX_EPOCH,
         salt: [0; 16],
         recovery: RecoveryInput::default(),
+        hooks: app_hooks::HookInput::default(),
+        skip_pending: false,
+        scheduled: false,
         namespaces: Vec::new(),
         quotas: Vec::new(),
         wanted,

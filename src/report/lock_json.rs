@@ -10,6 +10,8 @@ use crate::model::{ClusterIdentity, ReleaseKey};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LockRow {
+    /// What it is made of: `Lease` or `Secret`.
+    pub kind: &'static str,
     /// Its namespace.
     pub namespace: String,
     /// Its object.

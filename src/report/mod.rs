@@ -2,21 +2,26 @@
 //!
 //! Every form carries a tag with its version. Keys are never given another meaning under the same tag.
 
+mod clusters_json;
 mod config_json;
 mod drift_json;
 mod effect;
 mod lock_json;
+pub mod notification;
 mod plan_json;
+mod rbac_json;
 mod run_json;
 pub mod saved_plan;
 mod status_json;
 mod test_json;
 mod validate_json;
 
+pub use clusters_json::{ClusterPart, clusters_json};
 pub use config_json::config_json;
 pub use drift_json::drift_json;
 pub use lock_json::{LockRow, locks_json, nothing_json, unlock_json};
 pub use plan_json::{diff_json, plan_json};
+pub use rbac_json::{Roles, Subject, rbac_json, rbac_yaml};
 pub use run_json::run_json;
 pub use status_json::{StatusRow, status_json};
 pub use test_json::test_json;

@@ -82,10 +82,33 @@ struct ReleaseReport<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct HookReport<'a> {
     event: &'a str,
     kind: &'a str,
     name: &'a str,
+    /// Only hooks of the file have what follows: the place of their key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delete_on_success: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objects: Vec<HookObjectReport<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HookObjectReport<'a> {
+    api_version: String,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
+    name: &'a str,
+    action: &'static str,
 }
 
 #[derive(Serialize)]
@@ -214,7 +237,26 @@ fn release(plan: &ReleasePlan) -> ReleaseReport<'_> {
 }
 
 fn hook(plan: &HookPlan) -> HookReport<'_> {
-    HookReport { event: &plan.event, kind: &plan.kind, name: &plan.name }
+    let file = plan.file.as_ref();
+    let objects = file.into_iter().flat_map(|file| &file.objects);
+    HookReport {
+        event: &plan.event,
+        kind: &plan.kind,
+        name: &plan.name,
+        key: file.map(|file| file.key.as_str()),
+        timeout_seconds: file.map(|file| file.timeout.as_secs()),
+        condition: file.and_then(|file| file.condition.as_deref()),
+        delete_on_success: file.map(|file| file.removes).filter(|_| plan.kind == "Manifest"),
+        objects: objects
+            .map(|(key, action)| HookObjectReport {
+                api_version: key.gvk.api_version(),
+                kind: &key.gvk.kind,
+                namespace: key.namespace.as_deref(),
+                name: &key.name,
+                action,
+            })
+            .collect(),
+    }
 }
 
 fn chart(id: &ChartId) -> ChartReport<'_> {

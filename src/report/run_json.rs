@@ -45,7 +45,11 @@ pub fn run_json(plan: &Plan, outcomes: &Outcomes) -> String {
             | Outcome::LockLost { message }
             | Outcome::Interrupted { message } => (None, Some(message.as_str())),
             Outcome::Skipped { because: text } | Outcome::Waiting { on: text } => (None, Some(text.as_str())),
-            Outcome::Unchanged | Outcome::Blocked | Outcome::Uninstalled | Outcome::Orphaned => (None, None),
+            Outcome::Unchanged
+            | Outcome::Blocked
+            | Outcome::Uninstalled
+            | Outcome::Orphaned
+            | Outcome::Adopted => (None, None),
         };
         Some(ReleaseReport {
             namespace: &release.key.namespace,

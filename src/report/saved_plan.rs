@@ -14,6 +14,7 @@ use super::plan_json::pretty;
 use crate::go::encoding::hex_encode;
 use crate::history;
 use crate::model::{ClusterIdentity, ObjectKey};
+use crate::plan::app_hooks::{self, HookStep, HookStepWork};
 use crate::plan::{NamespacePlan, ObjectAction, ObjectPlan, Plan, ReleasePlan, Work};
 
 /// The tag of the format.
@@ -72,6 +73,9 @@ pub struct Asked {
     pub subst_env_values: bool,
     /// `--keep-untracked-releases`.
     pub keep_untracked: bool,
+    /// `--skip-pending`.
+    #[serde(default)]
+    pub skip_pending: bool,
     /// The kubeconfig context, if the command line named one.
     pub kube_context: Option<String>,
     /// `--target`.
@@ -376,8 +380,8 @@ fn saved_release(plan: &ReleasePlan, salt: &[u8]) -> SavedRelease {
                 hooks: deploy.record.hooks.clone(),
                 ..history::Release::default()
             };
-            let bodies: String =
-                deploy.crds.iter().chain(&deploy.applies).map(|step| step.body.to_string()).collect();
+            let applied = deploy.crds.iter().chain(&deploy.applies).map(|step| step.body.to_string());
+            let bodies: String = applied.chain(app_hooks::steps_of(plan).flat_map(hook_texts)).collect();
             let unknown = || UNKNOWN.to_owned();
             let chart = history::encode_release(&chart);
             let chart = chart.map_or_else(|_| unknown(), |text| hex_encode(&Sha256::digest(text)));
@@ -386,7 +390,11 @@ fn saved_release(plan: &ReleasePlan, salt: &[u8]) -> SavedRelease {
                 rendered.map_or_else(|_| unknown(), |rendered| slow_digest(&(rendered + &bodies), salt));
             (Some(chart), Some(rendered))
         }
-        Work::Nothing | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_) => (None, None),
+        Work::GoBack(back) => {
+            let bodies: String = back.rollback.applies.iter().map(|step| step.body.to_string()).collect();
+            (None, Some(slow_digest(&bodies, salt)))
+        }
+        Work::Nothing | Work::Seal(_) | Work::Uninstall(_) | Work::Disown(_) | Work::Own(_) => (None, None),
     };
     SavedRelease {
         namespace: plan.key.namespace.clone(),
@@ -398,6 +406,18 @@ fn saved_release(plan: &ReleasePlan, salt: &[u8]) -> SavedRelease {
         chart_digest,
         content,
         objects: plan.objects.iter().map(saved_object).collect(),
+    }
+}
+
+/// Returns everything that a hook of the file does, secrets included.
+fn hook_texts(step: &HookStep) -> Vec<String> {
+    match &step.work {
+        HookStepWork::Command(command) => {
+            std::iter::once(command.program.clone()).chain(command.arguments.clone()).collect()
+        }
+        HookStepWork::Manifest(manifest) => {
+            manifest.objects.iter().flatten().map(|object| object.body.to_string()).collect()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A plan as a person reads it: refusals first, then what destroys, then changes, then the rest.
 
-use crate::plan::{Action, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
+use crate::plan::{Action, HookPlan, ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
 use crate::text::plural;
 use crate::ui::Style;
 
@@ -123,7 +123,7 @@ impl View {
             self.object(object);
         }
         for hook in &release.hooks {
-            self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
+            self.hook(hook);
         }
         if release.action.is_change() {
             if !release.needs.is_empty() && release.action != Action::Uninstall {
@@ -140,6 +140,26 @@ impl View {
         }
         for warning in &release.warnings {
             self.wrapped("server warning: ", warning, 4);
+        }
+    }
+
+    fn hook(&mut self, hook: &HookPlan) {
+        let Some(file) = &hook.file else {
+            self.wrapped("", &format!("* {} hook: {} {}", hook.event, hook.kind, hook.name), 4);
+            return;
+        };
+        let verb = if hook.kind == "Command" { "runs" } else { "applies" };
+        let seconds = file.timeout.as_secs();
+        let limit = match (&file.condition, hook.kind.as_str()) {
+            (_, "Command") => format!(", for {seconds} s at most"),
+            (Some(condition), _) => format!(", waits for {condition} for {seconds} s at most"),
+            (None, _) => String::new(),
+        };
+        let removal = if file.removes { ", then removes it" } else { "" };
+        let text = format!("* {} hook of the file: {verb} {}{limit}{removal}", hook.event, hook.name);
+        self.wrapped("", &text, 4);
+        for (key, verb) in &file.objects {
+            self.wrapped("", &format!("{key}  {verb}"), 8);
         }
     }
 
@@ -235,7 +255,7 @@ impl View {
             if let Some(next) = next {
                 self.lines.push(format!("To carry it out: {next}"));
             }
-        } else if plan.has_blocked() {
+        } else if plan.has_blocked() || plan.has_held() {
             let text = format!("{counts}. Nothing can be done before the refusals are settled.");
             self.lines.push(self.style.bold(&text));
         } else {

@@ -111,6 +111,7 @@ impl Progress {
             Outcome::Deployed { revision } => self.style.good(&format!("deployed, revision {revision}")),
             Outcome::Uninstalled => self.style.good("uninstalled"),
             Outcome::Orphaned => self.style.good("orphaned"),
+            Outcome::Adopted => self.style.good("adopted"),
             Outcome::Unchanged => self.style.dim("unchanged"),
             Outcome::Waiting { on } => self.style.change(&format!("still waiting: {on}")),
             Outcome::Skipped { because } => self.style.change(&format!("skipped: {because}")),

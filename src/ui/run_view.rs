@@ -21,6 +21,7 @@ pub fn render(run: &Outcomes, style: Style) -> String {
             Outcome::Deployed { revision } => (style.good("deployed"), format!("revision {revision}")),
             Outcome::Uninstalled => (style.good("uninstalled"), String::new()),
             Outcome::Orphaned => (style.good("orphaned"), "belongs to nobody now".to_owned()),
+            Outcome::Adopted => (style.good("adopted"), "belongs to this file now".to_owned()),
             Outcome::Blocked => (style.danger("blocked"), "see the plan".to_owned()),
             Outcome::Failed { message } => (style.danger("failed"), message.clone()),
             Outcome::RolledBack { message, .. } => (style.danger("rolled back"), message.clone()),

@@ -50,6 +50,18 @@ impl Value {
         if let Value::Map(map) = self { Some(map) } else { None }
     }
 
+    /// Returns a scalar as text, numbers as Go writes them; nothing for null, sequences and mappings.
+    pub fn scalar_text(&self) -> Option<String> {
+        match self {
+            Value::Str(text) => Some(text.clone()),
+            Value::Bool(flag) => Some(flag.to_string()),
+            Value::Int(number) => Some(number.to_string()),
+            Value::Uint(number) => Some(number.to_string()),
+            Value::Float(number) => Some(number::format_g(*number)),
+            Value::Null | Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
     /// Returns the elements, if this is a sequence.
     pub fn as_list(&self) -> Option<&[Value]> {
         if let Value::List(list) = self { Some(list) } else { None }

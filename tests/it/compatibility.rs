@@ -262,9 +262,8 @@ fn a_schema_is_never_downloaded() {
 }
 
 /// Tests are renamed; the page must not name ones that are gone.
-#[test]
-fn each_known_difference_names_a_test_that_exists() {
-    let page = std::fs::read_to_string(repository("docs/compatibility.md")).unwrap();
+/// The code of the library and of these tests.
+fn sources() -> String {
     let mut sources = String::new();
     let mut open = vec![repository("src"), repository("tests/it")];
     while let Some(folder) = open.pop() {
@@ -277,6 +276,37 @@ fn each_known_difference_names_a_test_that_exists() {
             }
         }
     }
+    sources
+}
+
+/// A statement whose test was renamed is one that nobody proves.
+#[test]
+fn each_test_that_a_page_names_exists() {
+    let sources = sources();
+    let mut missing = Vec::new();
+    let mut named = 0;
+    for page in ["docs/concepts/recovery.md", "docs/reference/rbac.md"] {
+        let text = std::fs::read_to_string(repository(page)).unwrap();
+        for name in text.split('`').skip(1).step_by(2) {
+            let test = name.rsplit("::").next().unwrap_or_default();
+            let is_test = test.matches('_').count() > 2
+                && test.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit());
+            if is_test {
+                named += 1;
+                if !sources.contains(&format!("fn {test}(")) {
+                    missing.push(format!("{page}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(named > 20, "the tests are found");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn each_known_difference_names_a_test_that_exists() {
+    let page = std::fs::read_to_string(repository("docs/compatibility.md")).unwrap();
+    let sources = sources();
     let mut rows = 0;
     let mut missing = Vec::new();
     let is_head = |line: &str| line.starts_with("| what ") || line.starts_with("| key ");
@@ -293,6 +323,30 @@ fn each_known_difference_names_a_test_that_exists() {
     }
     assert!(rows > 10, "the table is found");
     assert!(missing.is_empty(), "rows without a test:\n{}", missing.join("\n"));
+}
+
+/// Every key of Helmsman, and every flag, has its row, whatever becomes of it.
+#[test]
+fn every_key_and_flag_of_helmsman_has_a_row() {
+    use statectl::dsf::keys::{Section, keys_of};
+    let flags = "f p e v file spec target group exclude-target exclude-group kubeconfig apply dry-run destroy ns-override \
+                 context-override migrate-context keep-untracked-releases always-upgrade force-upgrades replace-on-rename \
+                 show-diff diff-context show-secrets kubectl-diff detailed-exit-code no-env-subst subst-env-values \
+                 no-recursive-env-expand no-ssm-subst subst-ssm-values skip-validation skip-ignored skip-pending \
+                 pending-max-retries no-ns no-update update-deps download-charts check-for-chart-updates verify no-cleanup \
+                 no-banner no-color no-fancy debug verbose parallel-files";
+    let page = std::fs::read_to_string(repository("docs/compatibility.md")).unwrap();
+    let cells: String = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next().map(|cell| format!("{cell}\n")))
+        .collect();
+    let has = |word: &str| cells.contains(&format!("`{word}`"));
+    let keys = Section::ALL.into_iter().flat_map(keys_of).filter(|key| key.helmsman).map(|key| key.name);
+    let missing: Vec<&str> = keys.filter(|key| !has(key)).collect();
+    assert!(missing.is_empty(), "keys without a row: {}", missing.join(", "));
+    let dashed = |flag: &&str| has(&format!("--{flag}")) || has(&format!("-{flag}"));
+    let missing: Vec<&str> = flags.split_whitespace().filter(|flag| !dashed(flag)).collect();
+    assert!(missing.is_empty(), "flags without a row: {}", missing.join(", "));
 }
 
 /// What no release of Helm writes into a record: the marks of the owner.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::cluster::{Cluster, cluster};
+use crate::support::scan;
 use crate::support::statectl::{Output, command, finish};
 
 /// A folder with a kubeconfig whose user is `user` and whose cluster has the extra lines `more`.
@@ -35,7 +36,8 @@ impl Access {
             "kubectl",
             &["create", "clusterrolebinding", namespace, "--clusterrole=cluster-admin", &account],
         );
-        cluster.tool("kubectl", &["create", "token", "robot", "-n", namespace]).trim().to_owned()
+        let token = cluster.tool("kubectl", &["create", "token", "robot", "-n", namespace]);
+        scan::secret(token.trim()).to_owned()
     }
 
     /// Plans an empty-handed file with the kubeconfig.

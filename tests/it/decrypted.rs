@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::support::scan;
 use crate::support::scene::{Scene, chart};
 use crate::support::statectl::{Output, command, finish};
 
@@ -68,37 +69,8 @@ fn run(scene: &Scene, arguments: &[&str], with_sops: bool) -> Output {
     )
 }
 
-/// No secret is in what was printed.
-fn clean(output: Output) -> Output {
-    for secret in secrets() {
-        for text in [&output.stdout, &output.stderr] {
-            assert!(!text.contains(secret), "{secret} is shown:\n{text}");
-        }
-    }
-    output
-}
-
 fn secrets() -> impl Iterator<Item = &'static str> {
     [FROM_SOPS, FROM_ENV, FROM_FILE].into_iter().chain(FROM_KEY.lines())
-}
-
-/// No secret is in any file below the folder, but for those that were written there by the test.
-fn clean_files(folder: &Path) {
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            if path.is_dir() {
-                open.push(path);
-            } else if !["sops", "secret.txt", "keys.yaml"].contains(&name.as_str()) {
-                let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
-                for secret in secrets() {
-                    assert!(!text.contains(secret), "{secret} is in {}", path.display());
-                }
-            }
-        }
-    }
 }
 
 fn scene(test: &str) -> Scene {
@@ -109,8 +81,17 @@ fn scene(test: &str) -> Scene {
     std::fs::write(folder.join("secret.txt"), format!("{FROM_FILE}\n")).unwrap();
     let keys = serde_json::json!({"a": [{"b": FROM_KEY}]});
     std::fs::write(folder.join("keys.yaml"), keys.to_string()).unwrap();
-    std::fs::write(folder.join("good.yaml"), "sops: ENC[AES256_GCM,data:x]\n").unwrap();
-    std::fs::write(folder.join("bad.yaml"), "sops: ENC[AES256_GCM,data:y]\n").unwrap();
+    // Of keys that only the program reads.
+    let sealed = "sops: ENC[AES256_GCM,data:x]\nsops: { pgp: [{ fp: 85D77543B3D624B6 }] }\n";
+    for name in ["good.yaml", "bad.yaml"] {
+        std::fs::write(folder.join(name), sealed.replacen("sops", "value", 1)).unwrap();
+    }
+    for text in secrets().chain([FROM_KEY]) {
+        scan::secret(text);
+    }
+    for name in ["bin/sops", "secret.txt", "keys.yaml"] {
+        scan::input(&folder.join(name));
+    }
     scene
 }
 
@@ -129,9 +110,9 @@ fn secrets_reach_the_cluster_and_no_output() {
     let saved = scene.folder.path().join("plan.json").display().to_string();
     let report = scene.folder.path().join("report.json").display().to_string();
     let json = format!("json={report}");
-    clean(run(&scene, &["validate", &file], false)).expect(0);
+    run(&scene, &["validate", &file], false).expect(0);
     for arguments in [&["config", &file][..], &["config", &file, "-o", "json"]] {
-        clean(run(&scene, arguments, false)).expect(0).says("ref+env://THE_SECRET");
+        run(&scene, arguments, false).expect(0).says("ref+env://THE_SECRET");
     }
     for arguments in [
         &["plan", &file][..],
@@ -140,30 +121,30 @@ fn secrets_reach_the_cluster_and_no_output() {
         &["diff", &file],
         &["diff", &file, "-o", "json"],
     ] {
-        let output = clean(run(&scene, arguments, true)).expect(0);
+        let output = run(&scene, arguments, true).expect(0);
         assert!(!output.stdout.is_empty());
     }
-    clean(run(&scene, &["apply", &file, "--yes", "-o", "json"], true)).expect(0);
-    clean_files(scene.folder.path());
+    run(&scene, &["apply", &file, "--yes", "-o", "json"], true).expect(0);
+    scan::files(scene.folder.path());
     let map = scene.cluster.get(&scene.namespace, "configmap", "r").unwrap();
     let data = |key: &str| map["data"][key].as_str().unwrap().to_owned();
     assert_eq!(
         [data("sops"), data("env"), data("file"), data("key")],
         [FROM_SOPS, FROM_ENV, FROM_FILE, FROM_KEY]
     );
-    clean(run(&scene, &["plan", &file, "--detailed-exit-code"], true)).expect(0);
+    run(&scene, &["plan", &file, "--detailed-exit-code"], true).expect(0);
     // A change of one key shows the others, which did not change, in its context.
     let other = write(&app(", more = \"x\""));
-    clean(run(&scene, &["diff", &other], true)).expect(0);
-    clean(run(&scene, &["status", &other], true)).expect(0);
-    clean(run(&scene, &["drift", &other], true)).expect(0);
+    run(&scene, &["diff", &other], true).expect(0);
+    run(&scene, &["status", &other], true).expect(0);
+    run(&scene, &["drift", &other], true).expect(0);
     // The server repeats a name that it refuses, and a chart a value that it does not like.
     let broken = write(&app(", broken = true"));
-    let output = clean(run(&scene, &["plan", &broken], true)).expect(4);
+    let output = run(&scene, &["plan", &broken], true).expect(4);
     assert!(output.stdout.contains("(secret)"), "{}", output.stdout);
     let fails = write(&app(", fails = true"));
-    clean(run(&scene, &["plan", &fails], true)).expect(1).complains("no (secret)");
-    clean_files(scene.folder.path());
+    run(&scene, &["plan", &fails], true).expect(1).complains("no (secret)");
+    scan::files(scene.folder.path());
 }
 
 #[test]
@@ -172,13 +153,17 @@ fn what_cannot_be_decrypted_stops_its_release_only() {
     let second = "[apps.b]\nenabled = true\nnamespace = \"NS\"\nchart = \"./chart\"\n";
     let file = scene.write(&format!("{}{second}secretsFiles = [\"bad.yaml\"]\n", app("")));
     let file = file.to_str().unwrap();
-    let output = clean(run(&scene, &["plan", file, "-o", "json"], true)).expect(1);
+    let output = run(&scene, &["plan", file, "-o", "json"], true).expect(1);
     let output = output.complains("bad.yaml cannot be decrypted").complains("Error getting data key");
     let plan = output.json();
     assert_eq!(scene.release(&plan, "b")["action"], "blocked");
     assert_eq!(scene.release(&plan, "r")["action"], "install");
     // Without the program it is the same, and says what to do.
-    run(&scene, &["plan", file], false).expect(1).complains("the program `sops` is not on PATH");
+    run(&scene, &["plan", file], false)
+        .expect(1)
+        .complains("needs keys of other kinds than age")
+        .complains("it is encrypted to PGP 85D77543B3D624B6")
+        .complains("the program `sops` is not on PATH: install it from https://getsops.io");
     let unset = scene.write(&format!("{second}set = {{ a = \"ref+env://NOBODY\" }}\n"));
     run(&scene, &["plan", unset.to_str().unwrap()], true)
         .expect(1)

@@ -188,6 +188,7 @@ fn every_supported_key_is_read() {
             Section::Moved => "[[moved]]\n",
             Section::Namespace => "[namespaces.a]\n",
             Section::App => "[apps.a]\n",
+            Section::Verify => "[apps.a.verify]\n",
             Section::Need => "[[apps.a.needs]]\n",
             Section::Awaited => "[[apps.a.waitFor]]\n",
             Section::Ready => "[[apps.a.ready]]\n",
@@ -430,6 +431,7 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
         ChartSource::Local(path) => format!("local {}", path.display()),
         ChartSource::Repository { repository, chart } => format!("repository {repository} chart {chart}"),
         ChartSource::Oci(url) | ChartSource::Url(url) => url.clone(),
+        ChartSource::Git(git) => format!("git {} folder {} ref {}", git.url, git.folder, git.reference),
     };
     let version = match &release.chart.version {
         ChartVersion::Any => "any",
@@ -443,6 +445,9 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
             "  about {:?} group {:?} labels {:?}",
             release.description, release.group, release.labels
         )?;
+    }
+    if let Some(context) = &release.kube_context {
+        writeln!(out, "  cluster {context}")?;
     }
     for file in &release.values.files {
         writeln!(out, "  values file {}", file.display())?;
@@ -495,6 +500,12 @@ fn print_release(out: &mut String, release: &Release) -> std::fmt::Result {
     )?;
     for object in &release.allow_data_loss {
         writeln!(out, "  allowDataLoss {object}")?;
+    }
+    for hook in &release.hooks {
+        writeln!(out, "  hook {} {:?} {:?}", hook.moment.key(), hook.work, hook.timeout)?;
+    }
+    if let Some(command) = &release.post_renderer {
+        writeln!(out, "  postRenderer {:?} {:?}", command.program, command.arguments)?;
     }
     if release.restart_on_config {
         writeln!(out, "  restartOnConfig")?;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
+use crate::support::scan;
 use crate::support::scene::Scene;
 
 const WEB: &str = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\n";
@@ -193,7 +194,9 @@ fn an_autoscaler_keeps_the_number_of_replicas() {
 #[test]
 fn a_conflict_over_a_secret_shows_no_value() {
     let scene = Scene::new("secret-conflict");
-    let file = scene.applied(&format!("{WEB}values = {{ apiKey = \"our-hush-hush\" }}\n"));
+    let file =
+        scene.applied(&format!("{WEB}values = {{ apiKey = \"{}\" }}\n", scan::secret("our-hush-hush")));
+    scan::secret("their-hush-hush");
     let secret =
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web-key\nstringData:\n  apiKey: their-hush-hush\n";
     let plain =
@@ -204,9 +207,6 @@ fn a_conflict_over_a_secret_shows_no_value() {
         arguments.push(file.to_str().unwrap());
         let output = scene.cluster.statectl(arguments).expect(4);
         assert!(output.stdout.contains("data.apiKey"), "{}", output.stdout);
-        for text in [&output.stdout, &output.stderr] {
-            assert!(!text.contains("hush-hush") && !text.contains("aHVzaC1odXNo"), "{text}");
-        }
     }
 }
 
@@ -297,6 +297,7 @@ fn autoscalers_that_may_not_be_listed_are_told() {
     scene.kubectl_apply(&groups.replace("ROLE", &name), &[]);
     scene.kubectl(&["create", "clusterrolebinding", &name, &role, &account]);
     let token = scene.kubectl(&["create", "token", "most"]);
+    scan::secret(token.trim());
     let text = std::fs::read_to_string(&scene.cluster.kubeconfig).unwrap();
     let mut config: Json = serde_yaml::from_str(&text).unwrap();
     config["users"][0]["user"] = serde_json::json!({"token": token.trim()});

@@ -411,11 +411,8 @@ fn respelt(text: &str, dice: &mut Dice) -> Json {
 }
 
 async fn connection() -> Connection {
-    let options = ConnectOptions {
-        kubeconfig: Some(cluster().kubeconfig.clone()),
-        context: None,
-        request_timeout: None,
-    };
+    let options =
+        ConnectOptions { kubeconfig: Some(cluster().kubeconfig.clone()), ..ConnectOptions::default() };
     connect(&options).await.unwrap()
 }
 

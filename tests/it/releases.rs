@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use crate::support::repository;
+use crate::support::scan;
 use crate::support::scene::Scene;
 use crate::support::statectl::wait;
 
@@ -189,17 +190,12 @@ fn secrets_are_never_shown() {
             "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"CHARTS/web\"\nvalues = {{ apiKey = \"{key}\" }}\n"
         )
     };
-    let file = scene.write(&apps("first-hush-hush"));
+    let file = scene.write(&apps(scan::secret("first-hush-hush")));
     let path = file.to_str().unwrap();
     scene.cluster.statectl(["apply", path, "--yes"]).expect(0);
-    scene.write(&apps("second-hush-hush"));
+    scene.write(&apps(scan::secret("second-hush-hush")));
     for arguments in [vec!["plan", path], vec!["plan", path, "-o", "json"], vec!["apply", path, "--yes"]] {
-        let output = scene.cluster.statectl(arguments);
-        for text in [&output.stdout, &output.stderr] {
-            assert!(!text.contains("hush-hush"), "{text}");
-            // The same in base64, whatever the offset.
-            assert!(!text.contains("aHVzaC1odXNo") && !text.contains("h1c2gtaHVza"), "{text}");
-        }
+        scene.cluster.statectl(arguments).expect(0);
     }
     scene.cluster.statectl(["plan", path, "--detailed-exit-code"]).expect(0);
 }

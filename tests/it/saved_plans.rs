@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value as Json;
 
+use crate::support::scan;
 use crate::support::scene::{Scene, chart};
 
 const TEMPLATES: &str = r#"
@@ -30,6 +31,7 @@ fn app(a: &str) -> String {
 /// A scene with `r` at revision 1 and a saved plan for revision 2.
 fn saved(test: &str) -> (Scene, String) {
     let scene = Scene::new(test);
+    scan::secret(PASSWORD);
     chart(scene.folder.path(), &[("templates/a.yaml", TEMPLATES), ("values.yaml", "")]);
     let state = scene.write(&app("one"));
     scene.cluster.statectl(["apply", state.to_str().unwrap(), "--yes"]).expect(0);
@@ -50,8 +52,6 @@ fn a_saved_plan_is_carried_out_without_a_question_and_once() {
     assert_eq!(mode & 0o777, 0o600);
     let text = std::fs::read_to_string(&plan).unwrap();
     assert!(text.starts_with("{\n  \"format\": \"statectl.saved-plan/v1\""), "{text}");
-    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, PASSWORD);
-    assert!(!text.contains(PASSWORD) && !text.contains(&encoded), "{text}");
     scene.cluster.statectl(["apply", plan.as_str()]).expect(0);
     let map = scene.cluster.get(&scene.namespace, "configmap", "r").unwrap();
     assert_eq!(map["data"]["a"], "two");

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 
+use crate::support::scan;
 use crate::support::scene::{Scene, chart};
 
 const HUSH: &str = "hush-hush-1234567890";
@@ -25,7 +26,7 @@ const WRONG: [&str; 12] = [
 #[test]
 fn a_wrong_secret_is_refused_without_its_values() {
     let scene = Scene::new("wrong-secrets");
-    let encoded = base64::engine::general_purpose::STANDARD.encode(HUSH);
+    let encoded = base64::engine::general_purpose::STANDARD.encode(scan::secret(HUSH));
     for wrong in WRONG {
         let text =
             format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n{}\n", wrong.replace("HUSH", HUSH));

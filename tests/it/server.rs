@@ -7,11 +7,8 @@ use statectl::model::FIELD_MANAGER;
 use crate::support::cluster::cluster;
 
 async fn connection() -> Connection {
-    let options = ConnectOptions {
-        kubeconfig: Some(cluster().kubeconfig.clone()),
-        context: None,
-        request_timeout: None,
-    };
+    let options =
+        ConnectOptions { kubeconfig: Some(cluster().kubeconfig.clone()), ..ConnectOptions::default() };
     connect(&options).await.unwrap()
 }
 

@@ -8,30 +8,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest as _, Sha256};
 
 use crate::support::cluster::tools;
+use crate::support::scan;
 use crate::support::scene::Scene;
 use crate::support::statectl::{Output, command, finish};
 use crate::support::web::{Answer, Asked, Registry, Web};
 
 /// A folder with packed charts, a file and a cache of its own.
-struct Place {
-    folder: tempfile::TempDir,
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Runs a tool; returns whether it succeeded, and all that it printed.
-    fn tool(&self, name: &str, arguments: &[&str]) -> (bool, String) {
+    pub(crate) fn tool(&self, name: &str, arguments: &[&str]) -> (bool, String) {
         let output = Command::new(tools().join(name))
             .args(arguments)
             .env_clear()
@@ -44,7 +45,7 @@ impl Place {
     }
 
     /// Packs a chart with real Helm and returns the bytes.
-    fn pack(&self, version: &str) -> Vec<u8> {
+    pub(crate) fn pack(&self, version: &str) -> Vec<u8> {
         let chart = self.path(&format!("src-{version}/web"));
         std::fs::create_dir_all(chart.join("templates")).unwrap();
         std::fs::write(chart.join("Chart.yaml"), format!("apiVersion: v2\nname: web\nversion: {version}\n"))
@@ -57,7 +58,7 @@ impl Place {
     }
 
     /// Writes a file with one release of this chart.
-    fn state(&self, head: &str, chart: &str, version: &str) -> PathBuf {
+    pub(crate) fn state(&self, head: &str, chart: &str, version: &str) -> PathBuf {
         let version = if version.is_empty() { String::new() } else { format!("version = \"{version}\"\n") };
         let text = format!(
             "{head}\n[namespaces.n]\n[apps.r]\nenabled = true\nnamespace = \"n\"\nchart = \"{chart}\"\n{version}"
@@ -67,29 +68,29 @@ impl Place {
         path
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let mut command = command(arguments);
         command.env("STATECTL_CACHE", self.path("cache")).env("HOME", self.folder.path());
         finish(&mut command)
     }
 
-    fn lock(&self, file: &Path) -> Output {
+    pub(crate) fn lock(&self, file: &Path) -> Output {
         self.run(&["lock", file.to_str().unwrap()])
     }
 
-    fn locked(&self) -> String {
+    pub(crate) fn locked(&self) -> String {
         std::fs::read_to_string(self.path("statectl.lock")).unwrap()
     }
 }
 
 /// The index that `helm repo index` writes for the packed charts.
-fn index(place: &Place) -> String {
+pub(crate) fn index(place: &Place) -> String {
     let (done, text) = place.tool("helm4", &["repo", "index", "packed"]);
     assert!(done, "{text}");
     std::fs::read_to_string(place.path("packed/index.yaml")).unwrap()
 }
 
-fn files(place: &Place) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
+pub(crate) fn files(place: &Place) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
     let folder = place.path("packed");
     move |asked: &Asked| {
         let name = asked.path.split('?').next().unwrap().trim_start_matches("/charts/");
@@ -165,7 +166,7 @@ fn credentials_go_to_the_repository_alone() {
     let other = Web::start(move |asked| theirs(asked));
     let elsewhere = other.url("/charts/web-1.0.0.tgz");
     let direct = text.replace("web-1.0.0.tgz", &elsewhere);
-    let pair = "Basic dTpzM2NyM3Q=";
+    let pair = "Basic dTpzM2NyM3Qtd29yZA==";
     let web = Web::start(move |asked| {
         if asked.header("authorization") != Some(pair) {
             return Answer::status(401).with("WWW-Authenticate", "Basic realm=\"x\"");
@@ -177,23 +178,51 @@ fn credentials_go_to_the_repository_alone() {
         }
     });
     for path in ["/direct", "/charts"] {
-        let url = web.url(path).replace("http://", "http://u:s3cr3t@");
+        let url = web.url(path).replace("http://", &format!("http://u:{}@", scan::secret("s3cr3t-word")));
         let file = place.state(&format!("helmRepos = {{ shop = \"{url}\" }}"), "shop/web", "1.0.0");
         place.lock(&file).expect(0);
-        assert!(!place.locked().contains("s3cr3t"));
+        scan::text("the lock file", &place.locked());
         std::fs::remove_dir_all(place.path("cache")).unwrap();
         let asked = other.seen();
         assert_eq!((asked.len(), asked[0].header("authorization")), (1, None), "{path}");
         assert!(!web.seen().is_empty());
     }
     // Wrong ones are refused, and never shown.
-    let url = web.url("/charts").replace("http://", "http://u:wr0ng@");
+    let url = web.url("/charts").replace("http://", &format!("http://u:{}@", scan::secret("wr0ng-word")));
     let file = place.state(&format!("helmRepos = {{ shop = \"{url}\" }}"), "shop/web", "1.0.0");
-    let output = place.lock(&file).expect(1).complains("answers 401");
-    assert!(!output.stderr.contains("wr0ng"), "{}", output.stderr);
+    place.lock(&file).expect(1).complains("answers 401");
+    // Where user and password come from is said without saying them.
+    std::fs::write(scan::input(&place.path("password")), "s3cr3t-word\n").unwrap();
+    for (user, password, said) in [
+        ("REPO_USER", "ref+file://password", None),
+        ("REPO_USER", "ref+env://REPO_PASSWORD", None),
+        (
+            "NOBODY",
+            "ref+file://password",
+            Some("the repository `shop`: ref+env://NOBODY: the environment variable"),
+        ),
+        ("REPO_USER", "ref+k8s://v1/Secret/a/b/c", Some("no cluster is asked here")),
+        ("REPO_USER", "ref+exec://cat password", Some("it runs a program")),
+    ] {
+        let head = format!(
+            "[repositories.shop]\nurl = \"{}\"\nusernameFrom = \"ref+env://{user}\"\npasswordFrom = \"{password}\"",
+            web.url("/charts")
+        );
+        let file = place.state(&head, "shop/web", "1.0.0");
+        let mut run = command(["lock", file.to_str().unwrap()]);
+        run.env("STATECTL_CACHE", place.path("cache"))
+            .env("REPO_USER", "u")
+            .env("REPO_PASSWORD", "s3cr3t-word");
+        let output = finish(&mut run);
+        match said {
+            None => drop(output.expect(0)),
+            Some(said) => assert!(output.stderr.contains(said), "{password}: {}", output.stderr),
+        }
+        drop(std::fs::remove_dir_all(place.path("cache")));
+    }
     // Helm's own configuration knows the repository and the password.
     let config = format!(
-        "repositories:\n- name: known\n  url: {}\n  username: u\n  password: s3cr3t\n",
+        "repositories:\n- name: known\n  url: {}\n  username: u\n  password: s3cr3t-word\n",
         web.url("/charts")
     );
     std::fs::create_dir_all(place.path(".config/helm")).unwrap();
@@ -278,10 +307,12 @@ fn an_archive_behind_an_address_is_a_chart() {
     let place = Place::new();
     place.pack("1.0.0");
     let web = Web::start(files(&place));
-    let file = place.state("", &web.url("/charts/web-1.0.0.tgz?token=s3cr3t"), "1.0.0");
+    let query = format!("token={}", scan::secret("s3cr3t-query"));
+    let file = place.state("", &web.url(&format!("/charts/web-1.0.0.tgz?{query}")), "1.0.0");
     place.lock(&file).expect(0);
     let lock = place.locked();
-    assert!(lock.contains("web-1.0.0.tgz\"") && !lock.contains("s3cr3t"), "{lock}");
+    assert!(lock.contains("web-1.0.0.tgz\""), "{lock}");
+    scan::text("the lock file", &lock);
     let file = place.state("", &web.url("/charts/web-1.0.0.tgz"), "^2");
     place.lock(&file).expect(1).complains("it has version 1.0.0");
 }
@@ -289,7 +320,7 @@ fn an_archive_behind_an_address_is_a_chart() {
 #[test]
 fn a_registry_gives_charts_by_tag_constraint_and_digest() {
     let place = Place::new();
-    let password = "hunter2-9d1";
+    let password = scan::secret("hunter2-9d1");
     let registry = Registry::start(&tools().join("registry"), place.folder.path(), Some(password));
     let host = format!("127.0.0.1:{}", registry.port);
     let reference = format!("oci://{host}/charts/web");

@@ -11,6 +11,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::support::{signal, statectl as run};
+
 use statectl::template::call::{Context, Host, Limits};
 use statectl::template::convert::from_value;
 use statectl::template::funcs;
@@ -446,4 +448,22 @@ proptest::proptest! {
             let _ = answer("helm", &text, &values);
         }
     }
+}
+
+#[test]
+fn a_signal_ends_a_rendering_that_takes_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let chart = crate::support::scene::chart(
+        folder.path(),
+        &[("templates/a.yaml", "{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}")],
+    );
+    let child = run::command(["template", "n", chart.to_str().unwrap()])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It listens from its first moment on; this is only to meet it at work.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    signal::send(&child, signal::Sent::Terminate);
+    assert_eq!(run::wait(child).code, 143);
 }

@@ -211,6 +211,53 @@ fn each_module_of_the_integration_tests_is_compiled() {
     }
 }
 
+/// Tells whether a test is where its path says: `FILE::NAME` of the integration tests, or a module of the library.
+fn is_there(path: &str) -> bool {
+    let Some((module, name)) = path.rsplit_once("::") else { return repository(path).exists() };
+    let place = module.replace("::", "/");
+    let inline = place.strip_suffix("/tests").unwrap_or(&place);
+    let places = [
+        format!("tests/it/{place}.rs"),
+        format!("tests/it/support/{inline}.rs"),
+        format!("src/{place}.rs"),
+        format!("src/{inline}.rs"),
+        format!("src/{inline}/mod.rs"),
+    ];
+    let text = |place: &String| std::fs::read_to_string(repository(place)).unwrap_or_default();
+    places.iter().any(|place| text(place).contains(&format!("fn {name}(")))
+}
+
+/// What is promised about locks and recovery is proven: each row of a table of statements names its test.
+#[test]
+fn each_statement_about_recovery_names_a_test_that_is_there() {
+    assert!(is_there("tidy::each_statement_about_recovery_names_a_test_that_is_there"));
+    assert!(
+        !is_there("tidy::nobody_wrote_this_one") && !is_there("nowhere::x") && !is_there("scripts/nothing")
+    );
+    let text = std::fs::read_to_string(repository("docs/concepts/recovery.md")).unwrap();
+    let mut wrong = Vec::new();
+    let mut is_statement = false;
+    let mut statements = 0;
+    for line in text.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        is_statement = line.starts_with('|') && (is_statement || cells.ends_with(&["test"]));
+        let Some(proof) = cells.last().filter(|_| is_statement && cells.len() == 2) else { continue };
+        if *proof == "test" || proof.starts_with("---") {
+            continue;
+        }
+        statements += 1;
+        let named: Vec<&str> = proof.split('`').skip(1).step_by(2).collect();
+        if named.is_empty() && *proof != "as above" {
+            wrong.push(format!("no test is named: {line}"));
+        }
+        wrong.extend(
+            named.into_iter().filter(|name| !is_there(name)).map(|name| format!("there is no {name}")),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(statements > 20, "the tables of statements are found: {statements}");
+}
+
 /// Expected outputs whose input is gone would never be looked at again.
 #[test]
 fn no_expected_file_is_an_orphan() {

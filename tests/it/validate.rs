@@ -29,19 +29,19 @@ fn state(rest: &str) -> String {
 
 #[test]
 fn valid_files_are_told_with_what_a_person_should_know() {
-    let text = state("version = \"^1.0\"\n[settings]\nslackWebhook = \"https://hooks.example.org/x\"\n");
+    let text = state("version = \"^1.0\"\n[settings]\nstorageBackend = \"configmap\"\n");
     let folder = folder(&[("a.toml", &text), CHART]);
     run(folder.path(), &["validate", "a.toml"], &[])
         .expect(0)
         .says("the file is valid: 1 release, 1 enabled, in 1 namespace")
-        .says("warning: a.toml:8:1: settings.slackWebhook: not supported yet");
+        .says("settings.storageBackend: not supported yet");
     let json = run(folder.path(), &["validate", "a.toml", "-o", "json"], &[]).expect(0).json();
     assert_eq!(json["format"], "statectl.validate/v1");
     assert_eq!(json["valid"], true);
     assert_eq!(json["notes"][0]["code"], "not-supported-yet");
     assert_eq!(json["notes"][0]["location"]["line"], 8);
     // What only passes a check is refused where it would be acted on.
-    run(folder.path(), &["plan", "a.toml"], &[]).expect(64).complains("slackWebhook: not supported yet");
+    run(folder.path(), &["plan", "a.toml"], &[]).expect(64).complains("storageBackend: not supported yet");
 }
 
 #[test]

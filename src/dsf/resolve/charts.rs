@@ -2,18 +2,18 @@
 
 use super::Resolver;
 use crate::dsf::files::{self, PathKind};
-use crate::dsf::hooks::{RawHooks, RawWork};
+use crate::dsf::git::GitChart;
 use crate::dsf::keys;
 use crate::dsf::notes::NoteCode;
 use crate::dsf::problems::{Code, Problem};
-use crate::dsf::raw::{At, Given};
-use crate::dsf::state::{Chart, ChartSource, ChartVersion, Repository};
+use crate::dsf::raw::{At, Given, RawVerify};
+use crate::dsf::state::{Chart, ChartSource, ChartVersion, Cosign, Repository, Verify};
 use crate::dsf::substitute::refused;
 use crate::dsf::tree::Text;
 use crate::semver::Constraint;
 use crate::text::Span;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Resolver<'_, '_, '_, '_> {
     pub(super) fn chart(
@@ -53,7 +53,7 @@ impl Resolver<'_, '_, '_, '_> {
                 if !names_its_version(&source) {
                     let problem = Problem::new(Code::MissingKey, path, "`version` is missing", app);
                     self.report.problem(problem.hint(
-                        "only a chart on this machine, or one that names a tag or a digest, needs none",
+                        "only a chart on this machine or in git, or one that names a tag or a digest, needs none",
                     ));
                 }
                 ChartVersion::Any
@@ -77,6 +77,17 @@ impl Resolver<'_, '_, '_, '_> {
         if text.starts_with("https://") || text.starts_with("http://") {
             self.report.problems.extend(refused(&keys::CHART_URL, path, chart.span));
             return ChartSource::Url(text.clone());
+        }
+        if GitChart::is_meant(text) {
+            return match GitChart::parse(text) {
+                Ok(chart) => ChartSource::Git(chart),
+                Err(why) => {
+                    let problem = Problem::new(Code::BadValue, path, why, chart.span);
+                    let hint = "such as \"git+https://git.example.org/charts.git//web?ref=v1.2.0\"";
+                    self.report.problem(problem.hint(hint));
+                    ChartSource::Url(text.clone())
+                }
+            };
         }
         if let Some(("s3" | "gs" | "az", _)) = text.split_once("://") {
             self.report.problems.extend(refused(&keys::BUCKET_FILE, path, chart.span));
@@ -131,6 +142,15 @@ impl Resolver<'_, '_, '_, '_> {
         Some(local)
     }
 
+    /// A file of this machine that is not looked at yet.
+    pub(super) fn local_file(&mut self, path: &str, file: &At<Text>, guarded: bool) -> Option<PathBuf> {
+        if let Some(problem) = elsewhere(&file.value.value).and_then(|form| refused(form, path, file.span)) {
+            self.report.problem(problem);
+            return None;
+        }
+        self.local_path(path, file, guarded)
+    }
+
     /// A file in the working folder that is not beside the file that names it: where Helmsman looks for `setFile`.
     pub(super) fn beside_or_in_working_folder(&mut self, path: &str, file: &At<Text>) -> Option<PathBuf> {
         let text = &file.value.value;
@@ -149,26 +169,32 @@ impl Resolver<'_, '_, '_, '_> {
         Some(here)
     }
 
-    /// Looks for the manifests of hooks.
-    pub(super) fn hooks(&mut self, hooks: &RawHooks, enabled: bool) {
-        for hook in &hooks.hooks {
-            if let RawWork::Manifest(file) = &hook.work {
-                self.file_at(hook.path.clone(), file, enabled);
-            }
+    pub(super) fn verify(&mut self, path: &str, raw: RawVerify, enabled: bool) -> Verify {
+        let path = format!("{path}.verify");
+        let mut file = |key: &str, file: &Given<Text>| self.file(&path, key, file.as_ref()?, enabled);
+        let keyring = file("keyring", &raw.keyring);
+        let key = file("cosignKey", &raw.cosign_key).map(Cosign::Key);
+        let identity = raw.cosign_identity.zip(raw.cosign_issuer).map(|(identity, issuer)| {
+            Cosign::Identity { identity: identity.value.value, issuer: issuer.value.value }
+        });
+        Verify { keyring, cosign: key.or(identity) }
+    }
+
+    /// A values file: here, or behind an address.
+    pub(super) fn values_file(&mut self, path: &str, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
+        let text = &file.value.value;
+        if files::is_address(Path::new(text)) {
+            return Some(PathBuf::from(text));
         }
+        self.file(path, "valuesFiles", file, enabled)
     }
 
     pub(super) fn file(&mut self, path: &str, key: &str, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
         self.file_at(format!("{path}.{key}"), file, enabled)
     }
 
-    fn file_at(&mut self, path: String, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
-        let scheme = file.value.value.split_once("://").map(|(scheme, _)| scheme);
-        let form = match scheme {
-            Some("http" | "https") => Some(&keys::REMOTE_FILE),
-            Some("s3" | "gs" | "az") => Some(&keys::BUCKET_FILE),
-            _ => None,
-        };
+    pub(super) fn file_at(&mut self, path: String, file: &At<Text>, enabled: bool) -> Option<PathBuf> {
+        let form = elsewhere(&file.value.value);
         if let Some(problem) = form.and_then(|form| refused(form, &path, file.span)) {
             self.report.problem(problem);
             return None;
@@ -212,10 +238,20 @@ impl Resolver<'_, '_, '_, '_> {
 /// Tells whether a chart needs no version beside it.
 fn names_its_version(source: &ChartSource) -> bool {
     match source {
-        ChartSource::Local(_) => true,
+        // A commit is one version.
+        ChartSource::Local(_) | ChartSource::Git(_) => true,
         ChartSource::Oci(reference) => {
             reference.contains('@') || reference.rsplit('/').next().is_some_and(|name| name.contains(':'))
         }
         ChartSource::Repository { .. } | ChartSource::Url(_) => false,
+    }
+}
+
+/// Returns what a file is that is not on this machine.
+fn elsewhere(file: &str) -> Option<&'static keys::Form> {
+    match file.split_once("://").map(|(scheme, _)| scheme)? {
+        "http" | "https" => Some(&keys::REMOTE_OTHER_FILE),
+        "s3" | "gs" | "az" => Some(&keys::BUCKET_FILE),
+        _ => None,
     }
 }

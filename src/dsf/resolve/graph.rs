@@ -6,30 +6,42 @@ use crate::dsf::problems::{Code, Problem};
 use crate::dsf::raw::{RawMoved, RawNeed, RawTarget};
 use crate::dsf::state::{Moved, Need};
 use crate::model::ReleaseKey;
+use crate::text::Span;
 use std::collections::HashMap;
 
+/// What makes a release the same one: its cluster, as far as the files name it, and its key there.
+type Identity<'a> = (Option<&'a str>, &'a ReleaseKey);
+
+fn identity<'a>(draft: &'a Draft, main: Option<&'a str>) -> Identity<'a> {
+    (cluster(draft, main), &draft.release.key)
+}
+
+fn cluster<'a>(draft: &'a Draft, main: Option<&'a str>) -> Option<&'a str> {
+    draft.release.kube_context.as_deref().or(main)
+}
+
 impl Resolver<'_, '_, '_, '_> {
-    pub(super) fn identities(&mut self, releases: &[Draft]) {
-        let mut first: HashMap<&ReleaseKey, &Draft> = HashMap::new();
+    pub(super) fn identities(&mut self, releases: &[Draft], main: Option<&str>) {
+        let mut first: HashMap<Identity<'_>, &Draft> = HashMap::new();
         for draft in releases.iter().filter(|draft| draft.named) {
-            let Some(other) = first.get(&draft.release.key) else {
-                first.insert(&draft.release.key, draft);
+            let Some(other) = first.get(&identity(draft, main)) else {
+                first.insert(identity(draft, main), draft);
                 continue;
             };
             let place = self.report.sources.location(other.span);
             let message = format!("the same release as `{}`, at {place}", other.path);
             let problem = Problem::new(Code::DuplicateRelease, draft.path.as_str(), message, draft.span);
-            self.report.problem(problem.hint("one name in one namespace is one release"));
+            self.report.problem(problem.hint("one name in one namespace of a cluster is one release"));
         }
     }
 
-    pub(super) fn needs(&mut self, releases: &mut [Draft], needs: Vec<Vec<RawNeed>>) {
-        let index: HashMap<ReleaseKey, usize> = releases
-            .iter()
-            .enumerate()
-            .filter(|(_, draft)| draft.named)
-            .map(|(at, draft)| (draft.release.key.clone(), at))
-            .collect();
+    pub(super) fn needs(&mut self, releases: &mut [Draft], needs: Vec<Vec<RawNeed>>, main: Option<&str>) {
+        let mut index: HashMap<ReleaseKey, Vec<usize>> = HashMap::new();
+        for (at, draft) in releases.iter().enumerate().filter(|(_, draft)| draft.named) {
+            index.entry(draft.release.key.clone()).or_default().push(at);
+        }
+        let clusters: Vec<Option<String>> =
+            releases.iter().map(|draft| cluster(draft, main).map(str::to_owned)).collect();
         let named = releases.iter().filter(|draft| draft.named).map(|draft| &draft.release.key);
         let known: Vec<(String, String)> = named.map(|key| (key.name.clone(), key.to_string())).collect();
         let mut edges = vec![Vec::new(); releases.len()];
@@ -40,7 +52,13 @@ impl Resolver<'_, '_, '_, '_> {
                 let span = need.target.span;
                 let targets: Vec<usize> = match &need.target.value {
                     RawTarget::Release(key) => {
-                        let Some(&target) = index.get(key) else {
+                        let all = index.get(key).map(Vec::as_slice).unwrap_or_default();
+                        let Some(&target) = all.iter().find(|target| clusters[**target] == clusters[at])
+                        else {
+                            if let Some(other) = all.first() {
+                                self.other_cluster(path, &need.shown, &releases[*other], span);
+                                continue;
+                            }
                             let message = format!("no release `{}` in the files", need.shown);
                             let hint = self.similar_release(key, &known);
                             let problem = Problem::new(Code::UnknownRelease, path, message, span);
@@ -60,6 +78,7 @@ impl Resolver<'_, '_, '_, '_> {
                             *other != at
                                 && draft.named
                                 && draft.release.enabled
+                                && clusters[*other] == clusters[at]
                                 && selector.matches(&draft.release.labels)
                         };
                         let targets: Vec<usize> = (0..releases.len()).filter(fits).collect();
@@ -122,6 +141,14 @@ impl Resolver<'_, '_, '_, '_> {
             }
         }
         out
+    }
+
+    fn other_cluster(&mut self, path: String, shown: &str, other: &Draft, span: Span) {
+        let message = format!("`{shown}` is on another cluster");
+        let hint = "the clusters of a run are worked on one after the other, each for itself: drop the need, or give \
+                    both the same `kubeContext`";
+        let problem = Problem::new(Code::UnknownRelease, path, message, span);
+        self.report.problem(problem.hint(format!("{hint}; see `{}`", other.path)));
     }
 
     /// A release that was probably meant: of the same name elsewhere, or spelled alike.

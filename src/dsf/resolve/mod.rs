@@ -1,20 +1,25 @@
 //! The raw shape to the desired state: fills in every default and checks what must fit together.
 
+mod access;
 mod charts;
 mod flags;
 mod graph;
+mod hooks;
 
 use super::files::Files;
+use super::hooks::RawHooks;
 use super::keys;
 use super::names;
 use super::notes::NoteCode;
 use super::problems::{Code, Problem};
-use super::raw::{At, Given, RawApp, RawFile, RawNamespaces, RawRepository, RawSettings, TextMap};
+use super::raw::{
+    At, Given, RawApp, RawCertificates, RawFile, RawNamespaces, RawRepository, RawSettings, TextMap,
+};
 use super::report::Report;
 use super::state::{
-    Adopt, Crds, DesiredState, ExpectCluster, ForceKind, Lock, MaxPrune, Namespace, OnError, OnFailure,
-    OnInterrupted, OnRemove, Patience, Recover, Release, Repository, Sequencing, SetEntry, SetFile, Settings,
-    Values, WaitFor,
+    Adopt, Crds, DesiredState, ExpectCluster, ForceKind, Lock, LockQueue, MaxPrune, Namespace, OnError,
+    OnFailure, OnInterrupted, OnRemove, Patience, Recover, Release, Repository, Sequencing, SetEntry,
+    SetFile, Settings, Values, WaitFor,
 };
 use super::substitute::refused;
 use super::tree::{Text, join};
@@ -55,13 +60,10 @@ pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Repo
     let context_is_set = raw.context.as_ref().is_some_and(|raw| !raw.value.value.is_empty());
     let context = resolver.context(raw.context);
     let defaults = Defaults::of(&raw.settings);
-    let mut raw_settings = raw.settings;
-    let global_hooks = std::mem::take(&mut raw_settings.hooks);
-    let settings = resolver.settings(raw_settings);
+    let settings = resolver.settings(raw.settings, raw.certificates);
     let declared = matches!(&raw.namespaces, RawNamespaces::Declared(names) if !names.is_empty());
     let mut namespaces = resolver.namespaces(raw.namespaces);
     let repositories = resolver.repositories(&raw.repositories, &raw.preconfigured);
-    resolver.hooks(&global_hooks, true);
     let mut releases = Vec::with_capacity(raw.apps.len());
     let mut needs = Vec::with_capacity(raw.apps.len());
     for (app, mut raw) in raw.apps {
@@ -70,8 +72,9 @@ pub(super) fn resolve(raw: RawFile, around: &Surroundings<'_>, report: &mut Repo
         let space = if declared { Some(&mut namespaces) } else { None };
         releases.push(resolver.release(&path, app, raw, space, &repositories, &defaults));
     }
-    resolver.identities(&releases);
-    resolver.needs(&mut releases, needs);
+    let main = settings.kube_context.as_deref();
+    resolver.identities(&releases, main);
+    resolver.needs(&mut releases, needs, main);
     let moved = resolver.moved(&releases, raw.moved);
     let releases = releases.into_iter().map(|draft| draft.release).collect();
     let metadata = plain(raw.metadata);
@@ -87,6 +90,7 @@ struct Defaults {
     timeout: Duration,
     max_history: usize,
     on_failure: OnFailure,
+    hooks: RawHooks,
 }
 
 impl Defaults {
@@ -97,6 +101,7 @@ impl Defaults {
             timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
             max_history: history.filter(|history| *history > 0).unwrap_or(DEFAULT_MAX_HISTORY),
             on_failure: raw.on_failure.as_ref().map_or(OnFailure::Keep, |at| at.value),
+            hooks: raw.hooks.clone(),
         }
     }
 }
@@ -132,7 +137,9 @@ impl Resolver<'_, '_, '_, '_> {
         raw.value.value
     }
 
-    fn settings(&mut self, raw: RawSettings) -> Settings {
+    fn settings(&mut self, raw: RawSettings, certificates: RawCertificates) -> Settings {
+        let cluster = self.cluster_access(&raw, certificates);
+        let eyaml = self.eyaml(&raw);
         let parallel = raw.parallel.as_ref().map(|at| (usize::try_from(at.value).unwrap_or(0), at.span));
         if let Some((0, span)) = parallel {
             self.problem(Code::BadValue, "settings.parallel", "at least one release must run at once", span);
@@ -174,6 +181,7 @@ impl Resolver<'_, '_, '_, '_> {
             parallel: parallel.map_or(DEFAULT_PARALLEL, |(count, _)| count),
             lock: value_or(raw.lock, Lock::Lease),
             lock_wait: value_or(raw.lock_wait, DEFAULT_LOCK_WAIT),
+            lock_queue: value_or(raw.lock_queue, LockQueue::All),
             recover: value_or(raw.recover, Recover::Auto),
             lease_duration: value_or(raw.lease_duration, DEFAULT_LEASE_DURATION),
             foreign_pending_after: value_or(
@@ -186,6 +194,11 @@ impl Resolver<'_, '_, '_, '_> {
             max_prune: value_or(raw.max_prune, DEFAULT_MAX_PRUNE),
             reverse_delete: or(&raw.reverse_delete, true),
             labels_authoritative: or(&raw.labels_authoritative, false),
+            windows: raw.windows,
+            webhooks: raw.webhooks,
+            skip_pending: or(&raw.skip_pending, false),
+            cluster,
+            eyaml,
         }
     }
 
@@ -249,10 +262,13 @@ impl Resolver<'_, '_, '_, '_> {
             let path = join(raw.section, raw.name.value.shown());
             self.repository_url(&path, raw.name.span, &raw.url);
             let ca_file = raw.ca_file.as_ref().and_then(|file| self.file(&path, "caFile", file, true));
+            let mut part = |key: &str, file: &Given<Text>| self.file(&path, key, file.as_ref()?, true);
+            let identity = part("certFile", &raw.identity.0).zip(part("keyFile", &raw.identity.1));
             let text = |given: &Given<Text>| given.as_ref().map(|text| text.value.value.clone());
             let repository = Repository {
                 url: raw.url.value.value.clone(),
                 ca_file,
+                identity,
                 username_from: text(&raw.username_from),
                 password_from: text(&raw.password_from),
                 origin: sources.location(raw.name.span),
@@ -308,13 +324,13 @@ impl Resolver<'_, '_, '_, '_> {
         // Of two versions on its command line Helm takes the last one, and Helmsman writes the flags last.
         let version = flags.version.or(raw.version);
         let chart = self.chart(path, app.span, raw.chart, version, enabled, repositories);
-        self.hooks(&raw.hooks, enabled);
+        let verify = self.verify(path, raw.verify, enabled);
         let secrets = raw.secrets_files.into_iter().filter(|file| !file.value.value.is_empty());
         let secrets =
             secrets.filter_map(|file| self.file(path, "secretsFiles", &file, enabled)).collect::<Vec<_>>();
         let own_files = values_files
             .into_iter()
-            .filter_map(|file| self.file(path, "valuesFiles", &file, enabled))
+            .filter_map(|file| self.values_file(path, &file, enabled))
             .collect::<Vec<_>>();
         let values = Values {
             files: own_files.into_iter().chain(flags.values_files).collect(),
@@ -333,6 +349,21 @@ impl Resolver<'_, '_, '_, '_> {
             })
         });
         let timeout = raw.timeout.map(|at| at.value).filter(|timeout| !timeout.is_zero());
+        let timeout = timeout.or(flags.timeout).unwrap_or(defaults.timeout);
+        let hooks = self.hooks(raw.hooks, &defaults.hooks, timeout, enabled);
+        let max_failures = raw.max_failures.and_then(|at| {
+            let count = usize::try_from(at.value).ok().filter(|count| *count > 0);
+            if count.is_none() {
+                self.problem(
+                    Code::BadValue,
+                    format!("{path}.maxFailures"),
+                    "it has to be 1 or more",
+                    at.span,
+                );
+            }
+            count
+        });
+        let post_renderer = raw.post_renderer.and_then(|raw| self.post_renderer(path, raw, enabled));
         let origins = raw.origins.into_iter().map(|(key, span)| (key.to_owned(), sources.location(span)));
         let own_namespace = namespace.clone().unwrap_or_default();
         let release = Release {
@@ -343,8 +374,10 @@ impl Resolver<'_, '_, '_, '_> {
             enabled,
             description: raw.description.map(|at| at.value.value).unwrap_or_default(),
             group: non_empty(raw.group),
+            kube_context: non_empty(raw.kube_context),
             labels: plain(raw.labels),
             chart,
+            verify,
             values,
             reuse_values: flags.reuse_values,
             sub_notes: flags.sub_notes,
@@ -362,7 +395,10 @@ impl Resolver<'_, '_, '_, '_> {
                 .collect(),
             ready: raw.ready,
             wait: value_or(raw.wait, flags.wait),
-            timeout: timeout.or(flags.timeout).unwrap_or(defaults.timeout),
+            timeout,
+            max_failures,
+            hooks,
+            post_renderer,
             max_history: [max_history, flags.max_history.unwrap_or(0), defaults.max_history]
                 .into_iter()
                 .find(|max| *max > 0)

@@ -17,6 +17,12 @@ pub enum LockError {
         /// How long it was waited for.
         waited: Duration,
     },
+    /// A newer run waits for it, and the file says that only the newest does.
+    #[error("a newer run of this file waits for the lock, so this one ends: {by}")]
+    Superseded {
+        /// The newer run.
+        by: String,
+    },
     /// Its namespace is not there.
     #[error("the lock {name} cannot be taken: its namespace does not exist")]
     NoNamespace {
@@ -77,6 +83,10 @@ impl LockError {
                     .to_owned(),
             ),
             LockError::Denied { remedy, .. } => Some(remedy.clone()),
+            LockError::Superseded { .. } => Some(
+                "`settings.lockQueue = \"newest\"` says so; nothing has to be done, since the newer run has what this one has"
+                    .to_owned(),
+            ),
             LockError::NoNamespace { .. } | LockError::Interrupted { .. } | LockError::Failed { .. } => None,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 
-use super::{Locks, Past, now};
+use super::{Locks, Past};
 use crate::cluster::{Closed, Deadline, Gate};
 use crate::lock::{self, Hold, Loss, Moment, Name, Sight, Version};
 
@@ -157,7 +157,8 @@ impl Shared {
         let sent = locks.clock.holding();
         let (version, seq) = self.hold().begin(sent)?;
         let state = (&version, seq, self.transitions);
-        let object = lock::renewed_object(locks.kind, &self.name, &locks.times, &locks.info, state, &now());
+        let object =
+            lock::renewed_object(locks.kind, &self.name, &locks.times, &locks.info, state, &locks.now());
         match locks.store(&self.name, &object).await {
             Ok(sight) => {
                 self.hold().renewed(sent, sight.version);
@@ -191,7 +192,7 @@ impl Shared {
             Err(error) if error.is_status(403) => {
                 // Not everybody who may change it may remove it.
                 let state = (version, seq, self.transitions);
-                let object = lock::released_object(locks.kind, &self.name, state, &now());
+                let object = lock::released_object(locks.kind, &self.name, state, &locks.now());
                 !locks.store(&self.name, &object).await.is_err_and(|error| error.is_status(409))
             }
             Err(error) if error.is_status(409) => false,

@@ -5,19 +5,21 @@
 
 mod error;
 mod held;
+mod queue;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
 
 pub use error::LockError;
 pub use held::Held;
+use queue::Queue;
 
 use crate::cluster::{ApiError, Deadline, Resource, Writer};
 use crate::history::Operation;
-use crate::host::clock::{self, Clock};
+use crate::host::clock::Clock;
 use crate::host::signals::Stop;
 use crate::lock::{self, Info, Kind, Moment, Name, Sight, Standing, Times, Version, Watch};
 
@@ -36,6 +38,12 @@ pub struct Locks {
     wait: Duration,
     /// What was seen of each lock that somebody else holds.
     watches: Mutex<BTreeMap<Name, Watch>>,
+    /// The processes whose lock of the file was silent for long enough. Whatever such a process does rests on that lock
+    /// too, so its locks of releases are as dead, and none of them has to be watched anew.
+    dead: Mutex<BTreeSet<String>>,
+    /// The namespace of the lock of the context, once it is held.
+    place: OnceLock<String>,
+    newest_only: bool,
 }
 
 /// What the locks of a run are made with.
@@ -52,6 +60,8 @@ pub struct LockOptions {
     pub clock: Arc<dyn Clock>,
     /// Asks for the end.
     pub stop: Stop,
+    /// Whether a run that waits for the lock of its context ends when a newer one waits too.
+    pub newest_only: bool,
 }
 
 /// What is told while a lock is waited for.
@@ -84,6 +94,9 @@ impl Locks {
             stop: options.stop,
             wait: options.wait,
             watches: Mutex::default(),
+            dead: Mutex::default(),
+            place: OnceLock::new(),
+            newest_only: options.newest_only,
         })
     }
 
@@ -99,7 +112,13 @@ impl Locks {
 
     /// Returns what the records of an operation say that runs under a lock of this run.
     pub(super) fn operation(&self, fence: (&str, u64)) -> Operation {
-        Operation::new(&self.info.id, &self.info.line(), fence, self.times.lease_seconds())
+        let operation = Operation::new(&self.info.id, &self.info.line(), fence, self.times.lease_seconds());
+        operation.in_place(self.place.get().cloned().unwrap_or_default())
+    }
+
+    /// Tells the records of this run where the lock of its context is kept.
+    pub fn is_placed(&self, namespace: &str) {
+        self.place.get_or_init(|| namespace.to_owned());
     }
 
     /// Takes a lock. While somebody else holds it, it is watched, and so are the locks of `others`, so that taking
@@ -114,6 +133,22 @@ impl Locks {
         patience: Patience,
         told: &(dyn Fn(Waiting<'_>) + Sync),
     ) -> Result<Held, LockError> {
+        let mut queue = (self.newest_only && name.is_of_a_file()).then(|| Queue::of(name));
+        let held = self.acquire_in(&mut queue, name, others, patience, told).await;
+        if let Some(queue) = queue {
+            queue.leave(self).await;
+        }
+        held
+    }
+
+    async fn acquire_in(
+        self: &Arc<Self>,
+        queue: &mut Option<Queue>,
+        name: &Name,
+        others: &[Name],
+        patience: Patience,
+        told: &(dyn Fn(Waiting<'_>) + Sync),
+    ) -> Result<Held, LockError> {
         let began = self.clock.watching();
         let mut watch = self.take_watch(name);
         // When the first request was sent that may have taken the lock without a word of it.
@@ -123,7 +158,7 @@ impl Locks {
         loop {
             if !exists {
                 let sent = self.clock.holding();
-                let object = lock::created_object(self.kind, name, &self.times, &self.info, &now());
+                let object = lock::created_object(self.kind, name, &self.times, &self.info, &self.now());
                 match self.store(name, &object).await {
                     Ok(sight) => {
                         return Ok(self.held(name, open.unwrap_or(sent), sight, Past::Fresh, waited));
@@ -160,6 +195,8 @@ impl Locks {
             }
             let standing = if sight.is_foreign() {
                 Standing::Held { silence: Duration::ZERO }
+            } else if self.is_dead(&sight) {
+                Standing::Silent
             } else {
                 watch.look(&sight, asked, answered)
             };
@@ -172,8 +209,10 @@ impl Locks {
                 Standing::Held { .. } => None,
             };
             if let Some(past) = past {
+                self.note_dead(name, &sight, past);
                 let sent = self.clock.holding();
-                let object = lock::acquired_object(self.kind, name, &self.times, &self.info, &sight, &now());
+                let object =
+                    lock::acquired_object(self.kind, name, &self.times, &self.info, &sight, &self.now());
                 match self.store(name, &object).await {
                     Ok(taken) => {
                         return Ok(self.held(name, open.unwrap_or(sent), taken, past, waited));
@@ -195,10 +234,85 @@ impl Locks {
                 waited = true;
                 self.glance(others).await;
             }
+            if let Some(queue) = queue {
+                queue.wait(self).await?;
+            }
             // The moment at which it will have been silent for long enough, if it stays so.
             let rest = Duration::from_secs(sight.seconds.into()).saturating_sub(silence);
             self.pause(began, self.times.retry.min(rest.max(Duration::from_millis(50)))).await?;
         }
+    }
+
+    /// Takes a lock whose holder is dead: it is watched until it changes, or was silent for long enough. Nothing if it is
+    /// free, or somebody is alive, or that cannot be told. Meanwhile the locks of `others` are watched too.
+    pub async fn take_dead(
+        self: &Arc<Self>,
+        name: &Name,
+        others: &[Name],
+        told: &(dyn Fn(Waiting<'_>) + Sync),
+    ) -> Option<Held> {
+        let began = self.clock.watching();
+        let mut watch = self.take_watch(name);
+        let mut first: Option<Version> = None;
+        loop {
+            let asked = self.clock.watching();
+            let sight = self.read(name).await.ok()??;
+            let standing = watch.look(&sight, asked, self.clock.watching());
+            if sight.is_foreign() || first.as_ref().is_some_and(|first| *first != sight.version) {
+                return None;
+            }
+            match standing {
+                Standing::Free => return None,
+                Standing::Silent => return self.take_silent(name, &sight).await,
+                Standing::Held { silence } => {
+                    if first.is_none() {
+                        told(Waiting { holder: &sight.who(), silence });
+                        self.glance(others).await;
+                    }
+                    first = Some(sight.version);
+                    let rest = Duration::from_secs(sight.seconds.into()).saturating_sub(silence);
+                    let pause = self.times.retry.min(rest.max(Duration::from_millis(50)));
+                    if self.is_over(began).is_some() || self.pause(began, pause).await.is_err() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_dead(&self, name: &Name, sight: &Sight, past: Past) {
+        if past == Past::Silent && name.is_of_a_file() {
+            self.dead.lock().unwrap_or_else(PoisonError::into_inner).insert(sight.holder.clone());
+        }
+    }
+
+    fn is_dead(&self, sight: &Sight) -> bool {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner).contains(&sight.holder)
+    }
+
+    async fn take_silent(self: &Arc<Self>, name: &Name, sight: &Sight) -> Option<Held> {
+        self.note_dead(name, sight, Past::Silent);
+        let sent = self.clock.holding();
+        let object = lock::acquired_object(self.kind, name, &self.times, &self.info, sight, &self.now());
+        let taken = self.store(name, &object).await.ok()?;
+        Some(self.held(name, sent, taken, Past::Silent, true))
+    }
+
+    /// Gives back those of these locks whose holders are known to be dead: whoever needs one of them next would have to
+    /// wait. Waits for none.
+    pub async fn free_dead(self: &Arc<Self>, names: &[Name]) {
+        let looks = names.iter().map(|name| async move {
+            let mut watch = self.take_watch(name);
+            let asked = self.clock.watching();
+            if let Ok(Some(sight)) = self.read(name).await
+                && !sight.is_foreign()
+                && (self.is_dead(&sight) || watch.look(&sight, asked, asked) == Standing::Silent)
+                && let Some(held) = self.take_silent(name, &sight).await
+            {
+                held.release().await;
+            }
+        });
+        futures::stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect::<Vec<()>>().await;
     }
 
     /// Looks once at locks that will be wanted: from now on their silence counts.
@@ -239,6 +353,11 @@ impl Locks {
         let version = (version.uid.as_str(), version.resource_version.as_str());
         let namespace = Some(name.namespace.as_str());
         self.writer.delete_version(&self.resource(), namespace, &name.object, version, self.deadline()).await
+    }
+
+    /// Returns the time now, for people.
+    fn now(&self) -> String {
+        format!("{:.6}", self.clock.wall())
     }
 
     fn deadline(&self) -> Deadline {
@@ -287,9 +406,4 @@ pub enum Past {
     Silent,
     /// It was taken from its holder, which counts as dead after so many seconds of silence.
     Evicted(u32),
-}
-
-/// Returns the time now, for people.
-fn now() -> String {
-    format!("{:.6}", clock::now())
 }

@@ -93,6 +93,11 @@ impl Key {
         Key { pem: pem::encode(PRIVATE_KEY, &pkcs8), pkcs8: Some(pkcs8) }
     }
 
+    /// Returns the key in PKCS #8; nothing for DSA.
+    pub(crate) fn pkcs8(&self) -> Option<&[u8]> {
+        self.pkcs8.as_deref()
+    }
+
     /// Reads a private key in PEM: PKCS #8, or one of the older forms.
     ///
     /// # Errors

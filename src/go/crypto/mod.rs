@@ -23,6 +23,7 @@ pub use certificate::{
 };
 pub use key::{Key, KeyError, generate_private_key};
 pub use password::{bcrypt, derive_password, htpasswd};
+pub(crate) use pem::read_der;
 
 use crate::go::encoding;
 

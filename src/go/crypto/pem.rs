@@ -106,7 +106,7 @@ pub(super) fn der_integer(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Reads one DER element: its tag, its content, and what follows.
-pub(super) fn read_der(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+pub(crate) fn read_der(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
     let (length, rest) = if first < 0x80 {

@@ -45,6 +45,10 @@ impl fmt::Display for Reason {
                 plural(*fields, "field"),
             ),
             Reason::Created => f.write_str("does not exist yet"),
+            Reason::CreatedAfterGone => {
+                f.write_str("an interrupted uninstall has deleted it; it is created when the old one is gone")
+            }
+            Reason::Restored { revision } => write!(f, "is applied as revision {revision} has it"),
             Reason::Changed { fields } => write!(f, "changes {}", list(fields)),
             Reason::FieldsTaken { manager, fields } => {
                 write!(f, "takes {} from field manager `{manager}`", list(fields))
@@ -160,6 +164,13 @@ impl fmt::Display for Reason {
                 write!(f, "exists and does not carry the label of context `{context}`")
             }
             Reason::Adopted => f.write_str("exists without a label and is taken over (`adopt`)"),
+            Reason::ChangesOwner { from: Some(from), context } => {
+                write!(f, "goes from context `{from}` to `{context}`; nothing else of it changes")
+            }
+            Reason::ChangesOwner { from: None, context } => {
+                write!(f, "belongs to nobody and goes to context `{context}`; nothing else of it changes")
+            }
+            Reason::AlreadyOurs { context } => write!(f, "belongs to context `{context}` already"),
             Reason::NotOurs { object, owner } => write!(f, "{object} exists and belongs to {owner}"),
             Reason::AdoptionSpent { object, owner, revision, .. } => write!(
                 f,
@@ -227,6 +238,22 @@ impl fmt::Display for Reason {
                     f,
                     "{object} is in the manifest and is a {event} hook as well, which would take it from the release"
                 )
+            }
+            Reason::PendingSkipped { revision, status, since } => {
+                write!(
+                    f,
+                    "revision {revision} says {status} since {since}, and pending releases are left alone"
+                )
+            }
+            Reason::Held { failures: 1, .. } => f.write_str("held: the last try with the same input failed"),
+            Reason::Held { failures, .. } => {
+                write!(f, "held: the last {failures} tries with the same input failed")
+            }
+            Reason::ExecNotAllowed { what, command } => {
+                write!(f, "{what} would run a program, which is not allowed: `{command}`")
+            }
+            Reason::HookRefused { hook, object, message } => {
+                write!(f, "the hook {hook} cannot have {object}: {message}")
             }
             Reason::NoTrace { object } => {
                 write!(

@@ -69,6 +69,20 @@ pub struct Records {
     pub interrupted: usize,
 }
 
+impl Default for Records {
+    /// None.
+    fn default() -> Self {
+        Self {
+            latest: None,
+            readable: true,
+            deployed: 0,
+            previous_superseded: false,
+            older_pending: false,
+            interrupted: 0,
+        }
+    }
+}
+
 /// What the cluster holds of the interrupted revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objects {
@@ -91,6 +105,8 @@ pub enum Wanted {
         same_input: bool,
         /// Each hook of its operation is recorded as done.
         hooks_done: bool,
+        /// Every object of the interrupted revision is as that one says.
+        was_complete: bool,
     },
     /// It should go.
     Absent,
@@ -107,6 +123,8 @@ pub struct Settings {
     pub on_interrupted: OnInterrupted,
     /// Whether the number of attempts does not matter.
     pub retry: bool,
+    /// Whether a record that is taken over from another tool is made immutable.
+    pub fence_taken_over: bool,
 }
 
 impl Default for Settings {
@@ -116,6 +134,7 @@ impl Default for Settings {
             foreign_pending_after: Patience::Forever,
             on_interrupted: OnInterrupted::RollForward,
             retry: false,
+            fence_taken_over: false,
         }
     }
 }
@@ -152,6 +171,8 @@ pub enum Act {
     RollBack,
     /// The record is marked deployed: only that was missing.
     Seal,
+    /// The record is marked deployed, and the ordinary plan is carried out after it.
+    SealFirst,
     /// The uninstall goes on.
     Resume,
 }
@@ -207,8 +228,7 @@ pub fn decide(facts: &Facts) -> Verdict {
     }
     if records.interrupted >= MOST_ATTEMPTS
         && !settings.retry
-        && row.act != Act::Seal
-        && row.act != Act::Resume
+        && !matches!(row.act, Act::Seal | Act::SealFirst | Act::Resume)
     {
         return verdict(Row::R21, Act::Refuse);
     }
@@ -241,7 +261,7 @@ fn settled(facts: &Facts, latest: &Latest) -> Verdict {
 fn interrupted(facts: &Facts, latest: &Latest) -> Verdict {
     let verdict = |row, act| Verdict { row: Some(row), act };
     let Facts { records, settings, .. } = facts;
-    let Wanted::Present { as_desired, same_input, hooks_done } = facts.wanted else {
+    let Wanted::Present { as_desired, same_input, hooks_done, was_complete } = facts.wanted else {
         return verdict(Row::R13, Act::Resume);
     };
     if facts.objects == Objects::NotOurs {
@@ -260,11 +280,16 @@ fn interrupted(facts: &Facts, latest: &Latest) -> Verdict {
     }
     // The old revision is marked superseded after the last hook, and only then: by Helm before the new one is marked
     // deployed, and a failed rollback leaves a deployed one.
-    let proven = hooks_done || (records.deployed == 0 && records.previous_superseded);
-    if complete && proven {
+    let superseded = records.deployed == 0 && records.previous_superseded;
+    if complete && (hooks_done || superseded) {
         return verdict(Row::R10, Act::Seal);
     }
-    if settings.on_interrupted == OnInterrupted::Rollback && records.deployed > 0 {
+    // Whatever the file says by now: that revision came to its end.
+    if superseded && was_complete {
+        return verdict(Row::R10, Act::SealFirst);
+    }
+    let is_upgrade = latest.status == Status::PendingUpgrade;
+    if settings.on_interrupted == OnInterrupted::Rollback && records.deployed > 0 && is_upgrade {
         return verdict(Row::R9b, Act::RollBack);
     }
     if latest.status == Status::PendingRollback {

@@ -29,17 +29,24 @@ fn facts(status: Status, deployed: usize) -> Facts {
         lock: LockSight::Ours,
         records: records(Some(latest(status, true)), deployed),
         objects: Objects::Some,
-        wanted: Wanted::Present { as_desired: false, same_input: true, hooks_done: true },
+        wanted: Wanted::Present {
+            as_desired: false,
+            same_input: true,
+            hooks_done: true,
+            was_complete: false,
+        },
         settings: Settings {
             recover: Recover::Auto,
             foreign_pending_after: Patience::For(2 * HOUR),
             on_interrupted: OnInterrupted::RollForward,
             retry: false,
+            fence_taken_over: false,
         },
     }
 }
 
-const COMPLETE: Wanted = Wanted::Present { as_desired: true, same_input: true, hooks_done: true };
+const COMPLETE: Wanted =
+    Wanted::Present { as_desired: true, same_input: true, hooks_done: true, was_complete: true };
 
 /// What changes in the facts, and the row and act that follow.
 type Case = (Row, Act, Facts);
@@ -61,8 +68,10 @@ fn cases() -> Vec<Case> {
     };
     let live = LockSight::Live { holder: "ann@ci".to_owned() };
     let denied = LockSight::Unreadable { why: "forbidden".to_owned() };
-    let not_done = Wanted::Present { as_desired: true, same_input: true, hooks_done: false };
-    let other_input = Wanted::Present { as_desired: true, same_input: false, hooks_done: true };
+    let not_done =
+        Wanted::Present { as_desired: true, same_input: true, hooks_done: false, was_complete: true };
+    let other_input =
+        Wanted::Present { as_desired: true, same_input: false, hooks_done: true, was_complete: true };
     vec![
         (Row::R0, Act::Wait, with(facts(PendingUpgrade, 1), |f| f.lock = live.clone())),
         (Row::R0, Act::Wait, with(facts(Deployed, 1), |f| f.lock = live.clone())),
@@ -140,6 +149,23 @@ fn cases() -> Vec<Case> {
             }),
         ),
         (Row::R10, Act::Seal, with(facts(PendingRollback, 0), |f| f.wanted = COMPLETE)),
+        // The file says something else by now; that revision came to its end all the same.
+        (
+            Row::R10,
+            Act::SealFirst,
+            with(facts(PendingUpgrade, 0), |f| {
+                f.wanted = other_input;
+                f.records.previous_superseded = true;
+            }),
+        ),
+        // With a deployed revision beside it nothing says so.
+        (Row::R9, Act::RollForward, with(facts(PendingUpgrade, 1), |f| f.wanted = other_input)),
+        // A rollback that was interrupted is not rolled back.
+        (
+            Row::R11,
+            Act::RollForward,
+            with(facts(PendingRollback, 1), |f| f.settings.on_interrupted = OnInterrupted::Rollback),
+        ),
         (Row::R11, Act::RollForward, facts(PendingRollback, 1)),
         (Row::R12, Act::RollForward, facts(Uninstalling, 0)),
         (Row::R13, Act::Resume, with(facts(Uninstalling, 0), |f| f.wanted = Wanted::Absent)),
@@ -250,9 +276,11 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let objects = prop_oneof![Just(Objects::None), Just(Objects::Some), Just(Objects::NotOurs)];
     let wanted = prop_oneof![
         1 => Just(Wanted::Absent),
-        4 => (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(as_desired, same_input, hooks_done)| {
-            Wanted::Present { as_desired, same_input, hooks_done }
-        }),
+        4 => (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(as_desired, same_input, hooks_done, was_complete)| {
+                Wanted::Present { as_desired, same_input, hooks_done, was_complete }
+            },
+        ),
     ];
     let recover = prop_oneof![3 => Just(Recover::Auto), 1 => Just(Recover::Report), 1 => Just(Recover::Off)];
     let patience = prop_oneof![Just(Patience::Forever), Just(Patience::For(2 * HOUR))];
@@ -263,6 +291,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             foreign_pending_after,
             on_interrupted,
             retry,
+            fence_taken_over: false,
         },
     );
     (lock, records, objects, wanted, settings).prop_map(|(lock, records, objects, wanted, settings)| Facts {

@@ -35,6 +35,11 @@ impl Interrupted {
     pub(crate) fn remedy(&self) -> Option<String> {
         let unlock = format!("`statectl unlock {} --revision {}`", self.release, self.revision);
         match (self.row, self.act) {
+            (Row::R0, _) => Some(
+                "every run of a file has to have the same `settings.lock`; wait until that run ends, or remove its lock if \
+                 its process is gone"
+                    .to_owned(),
+            ),
             (Row::R2, _) => Some(format!(
                 "wait until it ends, or until `settings.foreignPendingAfter` has passed; if its process is gone, {unlock}"
             )),

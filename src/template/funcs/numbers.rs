@@ -185,8 +185,14 @@ fn seq(context: &mut Context<'_>, args: &[Val]) -> FuncResult {
         }
         _ => return Ok(Val::str("")),
     };
-    let words: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    Ok(Val::from(words.join(" ")))
+    let mut text = String::new();
+    for number in numbers {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&number.to_string());
+    }
+    Ok(Val::from(text))
 }
 
 fn rand_int(context: &mut Context<'_>, args: &[Val]) -> FuncResult {

@@ -5,13 +5,14 @@
 //! `STATECTL_TEST_KUBECONFIG` (and `STATECTL_TEST_AUDIT_LOG`), never by `KUBECONFIG`: tests must not reach the
 //! cluster that somebody happens to work with.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use serde_json::Value as Json;
 
-use super::repository;
+use super::{repository, scan};
 
 /// A cluster to test on.
 pub(crate) struct Cluster {
@@ -30,13 +31,24 @@ pub(crate) fn cluster() -> &'static Cluster {
                 .expect("STATECTL_TEST_AUDIT_LOG names the audit log of the given cluster");
             Cluster { kubeconfig: kubeconfig.into(), audit_log: audit_log.into() }
         }
-        None => start(),
+        None => start(""),
     })
 }
 
-fn start() -> Cluster {
+/// Returns a cluster besides that of this run, for tests that need two. It too ends with the test process.
+pub(crate) fn another() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(|| start("-b"))
+}
+
+/// Starts a cluster that one test has for itself, because it stops parts of it. It too ends with the test process.
+pub(crate) fn own_cluster(suffix: &str) -> &'static Cluster {
+    Box::leak(Box::new(start(suffix)))
+}
+
+fn start(suffix: &str) -> Cluster {
     let pid = std::process::id().to_string();
-    let name = format!("it-{pid}");
+    let name = format!("it-{pid}{suffix}");
     let output = Command::new(repository("scripts/cluster"))
         .args(["up", "--name", &name, "--supervise-pid", &pid])
         .stderr(std::process::Stdio::inherit())
@@ -54,18 +66,27 @@ fn start() -> Cluster {
 /// Puts real Helm in place and returns the folder with `helm3`, `helm4` and `kubectl`.
 pub(crate) fn tools() -> &'static PathBuf {
     static TOOLS: OnceLock<PathBuf> = OnceLock::new();
-    TOOLS.get_or_init(|| {
-        let output = Command::new(repository("scripts/tools"))
-            .stderr(std::process::Stdio::inherit())
-            .output()
-            .expect("scripts/tools runs");
-        assert!(output.status.success(), "scripts/tools failed: see its messages above");
-        let text = String::from_utf8(output.stdout).expect("it prints text");
-        let line = text.lines().last().unwrap_or_default();
-        let path = line.strip_prefix("export PATH=").expect("its last line exports PATH");
-        let first = path.trim_matches(['\'', '"']).split(':').next().unwrap_or_default();
-        PathBuf::from(first)
-    })
+    TOOLS.get_or_init(|| put_in_place(&[]))
+}
+
+/// Puts real keepers of secrets in place and returns the folder with `sops`, `age-keygen` and `bao`.
+pub(crate) fn secret_tools() -> &'static PathBuf {
+    static TOOLS: OnceLock<PathBuf> = OnceLock::new();
+    TOOLS.get_or_init(|| put_in_place(&["--secrets"]))
+}
+
+fn put_in_place(arguments: &[&str]) -> PathBuf {
+    let output = Command::new(repository("scripts/tools"))
+        .args(arguments)
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .expect("scripts/tools runs");
+    assert!(output.status.success(), "scripts/tools failed: see its messages above");
+    let text = String::from_utf8(output.stdout).expect("it prints text");
+    let line = text.lines().last().unwrap_or_default();
+    let path = line.strip_prefix("export PATH=").expect("its last line exports PATH");
+    let first = path.trim_matches(['\'', '"']).split(':').next().unwrap_or_default();
+    PathBuf::from(first)
 }
 
 impl Cluster {
@@ -118,6 +139,15 @@ impl Cluster {
         minor.trim_end_matches('+').parse().expect("it is a number")
     }
 
+    /// Sends a signal to its etcd; only for a cluster that a test has for itself.
+    pub(crate) fn signal_etcd(&self, signal: &str) {
+        let file = self.kubeconfig.with_file_name("run").join("etcd.pid");
+        let text = std::fs::read_to_string(file).expect("the cluster says who its etcd is");
+        let pid = text.split(' ').next().unwrap_or_default();
+        let status = Command::new("kill").args([signal, pid]).status().expect("kill runs");
+        assert!(status.success(), "kill {signal} {pid}");
+    }
+
     /// The file that leads to it.
     pub(crate) fn kubeconfig(&self) -> &std::path::Path {
         &self.kubeconfig
@@ -125,7 +155,16 @@ impl Cluster {
 
     /// Makes a namespace for one test and returns its name.
     pub(crate) fn namespace(&self, test: &str) -> String {
-        let name = format!("{test}-{}", std::process::id());
+        // Two tests may well have the same idea of a name.
+        static TAKEN: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+        let count = {
+            let mut taken = TAKEN.lock().expect("no test fails while it takes a name");
+            let count = taken.entry(test.to_owned()).or_default();
+            *count += 1;
+            *count
+        };
+        let again = if count == 1 { String::new() } else { format!("-{count}") };
+        let name = format!("{test}{again}-{}", std::process::id());
         self.tool("kubectl", &["create", "namespace", &name]);
         name
     }
@@ -141,6 +180,7 @@ impl Cluster {
             &["create", "clusterrolebinding", &binding, "--clusterrole=cluster-admin", &account],
         );
         let token = self.tool("kubectl", &["create", "token", name, "-n", namespace]);
+        scan::secret(token.trim());
         let text = std::fs::read_to_string(&self.kubeconfig).expect("the kubeconfig is there");
         let mut config: Json = serde_yaml::from_str(&text).expect("it is YAML");
         config["users"][0]["user"] = serde_json::json!({"token": token.trim()});
@@ -177,6 +217,7 @@ impl Cluster {
         std::fs::write(&file, items.to_string()).expect("it can be written");
         self.tool("kubectl", &["apply", "-f", file.to_str().expect("it is text")]);
         let token = self.tool("kubectl", &["create", "token", name, "-n", namespace]);
+        scan::secret(token.trim());
         let text = std::fs::read_to_string(&self.kubeconfig).expect("the kubeconfig is there");
         let mut config: Json = serde_yaml::from_str(&text).expect("it is YAML");
         config["users"][0]["user"] = serde_json::json!({"token": token.trim()});

@@ -1,11 +1,16 @@
 //! What the integration tests share: the binary, the cluster, real Helm.
 
+pub(crate) mod audit;
 pub(crate) mod cluster;
+pub(crate) mod helmsman;
+pub(crate) mod points;
 pub(crate) mod proxy;
+pub(crate) mod scan;
 pub(crate) mod scene;
 pub(crate) mod signal;
 pub(crate) mod statectl;
 pub(crate) mod stored;
+pub(crate) mod tls;
 pub(crate) mod web;
 pub(crate) mod webhook;
 

@@ -13,6 +13,7 @@
 //!
 //! The first rule that fits a request counts. Without one the request passes unchanged.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -107,6 +108,11 @@ impl Rule {
         Self { writes: true, skip: number, times: 1, ..Self::on("", "") }
     }
 
+    /// Not the first `count` of them.
+    pub(crate) fn skip(self, count: usize) -> Self {
+        Self { skip: count, ..self }
+    }
+
     /// Only `count` of them.
     pub(crate) fn times(self, count: usize) -> Self {
         Self { times: count, ..self }
@@ -118,11 +124,11 @@ impl Rule {
     }
 
     /// Counts a request that fits; tells whether it goes wrong.
-    fn strikes(&mut self, method: &str, uri: &str) -> bool {
+    fn strikes(&mut self, seen: &Seen) -> bool {
+        let Seen { method, uri, .. } = seen;
         let fits = (self.method.is_empty() || self.method == method)
             && uri.contains(&self.part)
             && self.unless.is_none_or(|unless| !uri.contains(unless));
-        let seen = Seen { method: method.to_owned(), uri: uri.to_owned(), fault: false };
         if !fits || self.times == 0 || (self.writes && (!seen.is_write() || seen.is_renewal())) {
             return false;
         }
@@ -143,12 +149,14 @@ pub(crate) struct Seen {
     pub(crate) uri: String,
     /// Whether a rule struck.
     pub(crate) fault: bool,
+    /// Whether it keeps a lock that is held already.
+    renews: bool,
 }
 
 impl Seen {
     /// Tells whether the request renews a lock.
     pub(crate) fn is_renewal(&self) -> bool {
-        self.method == "PUT" && self.uri.contains("/leases/")
+        self.renews
     }
 
     /// Tells whether the request would have changed something.
@@ -161,6 +169,24 @@ impl Seen {
 struct State {
     rules: Vec<Rule>,
     seen: Vec<Seen>,
+    /// Who took which lock: a lock that is written by its holder is renewed, and by somebody else taken.
+    holders: BTreeMap<String, String>,
+    /// Requests that will never have an answer, and of which the server has done what it was asked to.
+    hung: usize,
+}
+
+impl State {
+    /// Tells whether a request keeps a lock that its sender holds.
+    fn renews(&mut self, request: &Request) -> bool {
+        if !request.uri.contains("/leases") || !matches!(request.method.as_str(), "PUT" | "POST") {
+            return false;
+        }
+        let body: Json = serde_json::from_slice(&request.body).unwrap_or_default();
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let (name, holder) = (text(&body["metadata"]["name"]), text(&body["spec"]["holderIdentity"]));
+        let before = self.holders.insert(name, holder.clone());
+        request.method == "PUT" && before == Some(holder)
+    }
 }
 
 /// A running proxy; it ends with the test process.
@@ -218,7 +244,8 @@ impl Proxy {
 
     /// Forgets all rules and all that was seen.
     pub(crate) fn clear(&self) {
-        *self.state.lock().unwrap() = State::default();
+        let mut state = self.state.lock().unwrap();
+        *state = State { holders: std::mem::take(&mut state.holders), ..State::default() };
     }
 
     /// Returns the requests since the start or the last [`Proxy::clear`].
@@ -229,6 +256,11 @@ impl Proxy {
     /// Returns how many requests went wrong.
     pub(crate) fn faults(&self) -> usize {
         self.seen().iter().filter(|seen| seen.fault).count()
+    }
+
+    /// Returns how many requests will never have an answer. Whatever the server was to do of them is done.
+    pub(crate) fn hung(&self) -> usize {
+        self.state.lock().unwrap().hung
     }
 
     /// Returns the requests that changed something, or tried to, as `METHOD path`.
@@ -262,15 +294,17 @@ async fn serve(mut stream: TcpStream, client: kube::Client, state: Arc<Mutex<Sta
     while let Some(request) = read_request(&mut stream, &mut buffer).await {
         let fault = {
             let mut state = state.lock().unwrap();
-            let rule = state
-                .rules
-                .iter_mut()
-                .find_map(|rule| rule.strikes(&request.method, &request.uri).then(|| rule.fault.clone()));
+            let renews = state.renews(&request);
             let (method, uri) = (request.method.clone(), request.uri.clone());
-            state.seen.push(Seen { method, uri, fault: rule.is_some() });
-            rule
+            let mut seen = Seen { method, uri, fault: false, renews };
+            let fault =
+                state.rules.iter_mut().find_map(|rule| rule.strikes(&seen).then(|| rule.fault.clone()));
+            seen.fault = fault.is_some();
+            state.seen.push(seen);
+            fault
         };
-        if !answer(&mut stream, &client, request, fault).await {
+        let hangs = || state.lock().unwrap().hung += 1;
+        if !answer(&mut stream, &client, request, fault, hangs).await {
             return;
         }
     }
@@ -315,13 +349,17 @@ async fn answer(
     client: &kube::Client,
     request: Request,
     fault: Option<Fault>,
+    hangs: impl Fn(),
 ) -> bool {
     match &fault {
         Some(Fault::Answer { status, body, headers }) => {
             return send(stream, *status, headers, body.as_bytes(), body.len()).await;
         }
         Some(Fault::Drop) => return false,
-        Some(Fault::Hang) => return std::future::pending().await,
+        Some(Fault::Hang) => {
+            hangs();
+            return std::future::pending().await;
+        }
         Some(Fault::Delay(time)) => tokio::time::sleep(*time).await,
         _ => {}
     }
@@ -357,7 +395,10 @@ async fn answer(
     let status = parts.status.as_u16();
     match fault {
         Some(Fault::DropReply) => false,
-        Some(Fault::HangReply) => std::future::pending().await,
+        Some(Fault::HangReply) => {
+            hangs();
+            std::future::pending().await
+        }
         Some(Fault::CutReply(keep)) => {
             let kept = body.get(..keep).unwrap_or(&body);
             send(stream, status, &headers, kept, body.len()).await;

@@ -29,7 +29,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(test: &str) -> Self {
-        let cluster = cluster();
+        Self::on(cluster(), test)
+    }
+
+    /// On a cluster of the test's own.
+    pub(crate) fn on(cluster: &'static Cluster, test: &str) -> Self {
         let namespace = cluster.namespace(test);
         let folder = tempfile::tempdir().unwrap();
         Self { cluster, folder, context: namespace.clone(), namespace }

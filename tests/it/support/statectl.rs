@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value as Json;
 
 use super::cluster::Cluster;
+use super::scan;
 
 /// What a run printed and how it ended.
 pub(crate) struct Output {
@@ -57,7 +58,8 @@ impl Output {
 /// Returns the binary with nothing of this process's environment.
 pub(crate) fn command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_statectl"));
-    command.args(arguments).env_clear().env("HOME", "/nonexistent").stdin(Stdio::null());
+    command.args(arguments).env_clear().env("HOME", "/nonexistent").env("TMPDIR", scan::temporary());
+    command.stdin(Stdio::null());
     command
 }
 
@@ -95,22 +97,30 @@ impl Cluster {
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end. No secret of any test may be in what it wrote.
 #[must_use = "how the run ended has to be checked"]
+#[track_caller]
 pub(crate) fn finish(command: &mut Command) -> Output {
-    output_of(command.output().expect("statectl runs"))
+    let output = output_of(command.output().expect("statectl runs"));
+    scan::outputs(command);
+    output
 }
 
 /// Waits for a started run.
 #[must_use = "how the run ended has to be checked"]
+#[track_caller]
 pub(crate) fn wait(child: Child) -> Output {
     output_of(child.wait_with_output().expect("statectl ends"))
 }
 
+#[track_caller]
 fn output_of(output: std::process::Output) -> Output {
-    Output {
+    let output = Output {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    };
+    scan::text("stdout", &output.stdout);
+    scan::text("stderr", &output.stderr);
+    output
 }

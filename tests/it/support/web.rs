@@ -13,6 +13,7 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Asked {
@@ -94,9 +95,14 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) ->
         }
         let path = lines[0].split_whitespace().nth(1).unwrap_or_default().to_owned();
         let headers = lines[1..].iter().filter_map(|line| line.split_once(':'));
-        let headers =
+        let headers: Vec<(String, String)> =
             headers.map(|(key, value)| (key.to_ascii_lowercase(), value.trim().to_owned())).collect();
-        let asked = Asked { path, headers };
+        let length = headers.iter().find(|(key, _)| key == "content-length");
+        let mut body = vec![0; length.map_or(0, |(_, value)| value.parse().unwrap())];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        let asked = Asked { path, headers, body };
         seen.lock().unwrap().push(asked.clone());
         let answer = answer(&asked);
         let mut head = format!("HTTP/1.1 {} X\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
