@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub use super::desk::FmtArgs;
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -63,6 +64,10 @@ pub enum Verb {
     ///
     /// Example: statectl config shop.toml --environment staging
     Config(ConfigArgs),
+    /// Lay files out in one style. Keeps comments, the order of keys, and everything that the files say.
+    ///
+    /// Example: statectl fmt shop.toml values/*.yaml --check
+    Fmt(FmtArgs),
     /// Say when objects of a kind are ready. Needs no cluster.
     ///
     /// Example: statectl explain ready Certificate

@@ -1,6 +1,7 @@
 //! The command line: arguments in, exit code out.
 
 pub mod args;
+mod desk;
 pub mod exit;
 mod helmsman;
 mod moving;
@@ -163,6 +164,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let files = lists::files(args.files)?;
             Ok((command::lock::run(&files, &environment(), console).await?, false))
         }
+        Verb::Fmt(args) => Ok((command::fmt::run(&desk::fmt(args))?, false)),
         Verb::Schema => Ok((command::schema::run(), false)),
         Verb::Locks(args) => {
             let outputs = Outputs::parse(&args.output.output)?;

@@ -13,6 +13,7 @@ pub mod diff;
 pub mod drift;
 mod errors;
 pub mod explain;
+pub mod fmt;
 mod given;
 pub mod import;
 mod load;

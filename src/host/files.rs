@@ -57,17 +57,35 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 /// Writes a file in one step: readers see the old content or the new one. Only the owner may read it.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError { action: "write", path: path.to_owned(), source };
-    let name = path.file_name().ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidFilename)))?;
+    swap_in(path, content, None).map_err(failed)
+}
+
+/// Writes a copy beside a file and puts it in its place.
+fn swap_in(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
     hidden.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(hidden);
-    let written = write_private(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    let written = write_private(&temporary, content)
+        .and_then(|()| permissions.map_or(Ok(()), |permissions| fs::set_permissions(&temporary, permissions)))
+        .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The half-written copy is of no use to anyone; the error that matters is the first one.
         drop(fs::remove_file(&temporary));
     }
-    written.map_err(failed)
+    written
+}
+
+/// Writes new content to a file of a person in one step. Links stay links, and who may read it stays as it is.
+///
+/// # Errors
+/// It is not there, or cannot be written.
+pub fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError { action: "write", path: path.to_owned(), source };
+    let real = fs::canonicalize(path).map_err(failed)?;
+    let permissions = fs::metadata(&real).map_err(failed)?.permissions();
+    swap_in(&real, content, Some(permissions)).map_err(failed)
 }
 
 /// Writes a file where there is none, and the folders that lead to it. A private one only its owner may read.

@@ -31,6 +31,7 @@ mod explain;
 mod eyaml;
 mod failures;
 mod faults;
+mod fmt;
 mod frozen;
 mod guides;
 mod helm_races;
