@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use super::desk::FmtArgs;
+pub use super::desk::{FmtArgs, GraphArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -64,6 +64,12 @@ pub enum Verb {
     ///
     /// Example: statectl config shop.toml --environment staging
     Config(ConfigArgs),
+    /// Show the order that the files ask for: batches, and what each release waits for. Needs no cluster.
+    ///
+    /// Releases that the files do not want are left out. A plan may have fewer batches: it orders what changes.
+    ///
+    /// Example: statectl graph shop.toml -o mermaid
+    Graph(GraphArgs),
     /// Lay files out in one style. Keeps comments, the order of keys, and everything that the files say.
     ///
     /// Example: statectl fmt shop.toml values/*.yaml --check

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use super::args::{FileArgs, SelectionArgs};
 use crate::command::fmt;
+use crate::command::graph::GraphForm;
 
 /// Arguments of `fmt`.
 #[derive(Args, Debug)]
@@ -18,6 +20,43 @@ pub struct FmtArgs {
     /// What the standard input would be called; the ending tells its syntax.
     #[arg(long, value_name = "NAME", default_value = "stdin.toml")]
     pub stdin_name: String,
+}
+
+/// Arguments of `graph`.
+#[derive(Args, Debug)]
+pub struct GraphArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// Selection.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    /// Output format.
+    #[arg(short = 'o', long, value_enum, value_name = "FORMAT", default_value_t = GraphFormat::Text)]
+    pub output: GraphFormat,
+}
+
+/// The forms of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+    /// For Markdown on code hosts.
+    Mermaid,
+    /// For Graphviz.
+    Dot,
+}
+
+/// Returns the form of a graph.
+pub(super) fn graph_form(format: GraphFormat) -> GraphForm {
+    match format {
+        GraphFormat::Text => GraphForm::Text,
+        GraphFormat::Json => GraphForm::Json,
+        GraphFormat::Mermaid => GraphForm::Mermaid,
+        GraphFormat::Dot => GraphForm::Dot,
+    }
 }
 
 /// Returns what `fmt` is asked for.

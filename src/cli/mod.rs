@@ -164,6 +164,12 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let files = lists::files(args.files)?;
             Ok((command::lock::run(&files, &environment(), console).await?, false))
         }
+        Verb::Graph(args) => {
+            let form = desk::graph_form(args.output);
+            let selection = lists::selection(args.selection);
+            let files = lists::files(args.files)?;
+            Ok((command::graph::run(&files, &environment(), &selection, form)?, false))
+        }
         Verb::Fmt(args) => Ok((command::fmt::run(&desk::fmt(args))?, false)),
         Verb::Schema => Ok((command::schema::run(), false)),
         Verb::Locks(args) => {

@@ -15,6 +15,7 @@ mod errors;
 pub mod explain;
 pub mod fmt;
 mod given;
+pub mod graph;
 pub mod import;
 mod load;
 pub mod lock;

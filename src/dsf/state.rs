@@ -258,6 +258,17 @@ pub enum NeedWhen {
     Exists,
 }
 
+impl NeedWhen {
+    /// Returns the state as the file spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NeedWhen::Ready => "ready",
+            NeedWhen::Applied => "applied",
+            NeedWhen::Exists => "exists",
+        }
+    }
+}
+
 /// What happens to custom resource definitions in the chart's `crds` folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crds {

@@ -18,6 +18,7 @@ mod decide;
 pub mod definition;
 mod drift;
 mod flap;
+mod graph;
 mod guard;
 mod hooking;
 mod input;
@@ -55,6 +56,7 @@ pub use adoption::{Adoption, adoption};
 pub use config::add_digests;
 pub use decide::plan;
 pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standing, drift_of};
+pub use graph::{GraphNeed, GraphRelease, ReleaseGraph, release_graph};
 pub use guard::Permit;
 pub use input::{
     Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject, Operation,

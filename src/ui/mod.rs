@@ -8,6 +8,7 @@ mod clean;
 pub mod config_view;
 pub mod diff_view;
 pub mod drift_view;
+pub mod graph_view;
 pub mod plan_view;
 pub mod progress;
 pub mod run_view;

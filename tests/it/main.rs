@@ -33,6 +33,7 @@ mod failures;
 mod faults;
 mod fmt;
 mod frozen;
+mod graph;
 mod guides;
 mod helm_races;
 mod helm_template;
