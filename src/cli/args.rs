@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use super::desk::{FmtArgs, GraphArgs};
+pub use super::desk::{CompletionsArgs, DocsArgs, FmtArgs, GraphArgs, ManArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -74,10 +74,22 @@ pub enum Verb {
     ///
     /// Example: statectl fmt shop.toml values/*.yaml --check
     Fmt(FmtArgs),
-    /// Say when objects of a kind are ready. Needs no cluster.
+    /// Say what the code of a reason means and what to do about it, or when objects of a kind are ready. Needs no cluster.
     ///
-    /// Example: statectl explain ready Certificate
+    /// Example: statectl explain immutable
     Explain(ExplainArgs),
+    /// Print a page of the reference, as Markdown. Needs no cluster.
+    ///
+    /// Example: statectl docs exit-codes
+    Docs(DocsArgs),
+    /// Print what a shell completes: verbs, flags and their values.
+    ///
+    /// Example: statectl completions bash > /etc/bash_completion.d/statectl
+    Completions(CompletionsArgs),
+    /// Write man pages, one a verb.
+    ///
+    /// Example: statectl man --out /usr/local/share/man/man1
+    Man(ManArgs),
     /// Print the JSON Schema of the desired-state file, for editors.
     ///
     /// Example: statectl schema > dsf.schema.json
@@ -190,7 +202,7 @@ pub struct FileArgs {
     #[arg(long)]
     pub allow_outside_paths: bool,
     /// Programs that the files name may run: commands of hooks, post-renderers, and those of `ref+exec://…`.
-    #[arg(long, env = "STATECTL_ALLOW_EXEC")]
+    #[arg(long)]
     pub allow_exec: bool,
     /// Leave releases with a pending operation alone, as `settings.skipPendingApps` does.
     #[arg(long)]
@@ -522,9 +534,9 @@ pub struct ConfigArgs {
 /// Arguments of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// What is explained: `ready`.
+    /// What is explained: `ready`, `reasons`, or the code of a reason; left out, the topics are listed.
     #[arg(value_name = "TOPIC")]
-    pub topic: String,
+    pub topic: Option<String>,
     /// The kind, written `Kind` or `Kind.group`; all kinds if it is left out.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,

@@ -62,6 +62,32 @@ impl ExitCode {
         }
     }
 
+    /// Returns what it means, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            ExitCode::Done => "Done, or nothing to do.",
+            ExitCode::Failed => {
+                "Failed: something that was tried did not work, as a cluster that cannot be reached or a hook that failed."
+            }
+            ExitCode::ChangesPending => {
+                "Changes are pending; only with `--detailed-exit-code`, of `plan`, `diff` and `drift`."
+            }
+            ExitCode::NothingSelected => "The selection (`--target`, `-l`, `--group`) matched nothing.",
+            ExitCode::Refused => {
+                "Refused: a guard blocks at least one release, or a saved plan or an approval no longer fits. Nothing of that \
+                 release was changed."
+            }
+            ExitCode::Held => "Held: the failure budget is spent, or it is outside of the window.",
+            ExitCode::Usage => {
+                "A mistake on the command line, in the configuration, or in a desired-state file."
+            }
+            ExitCode::Locked => "Another run holds the lock of at least one release, and `lockWait` is over.",
+            ExitCode::HungUp => "Ended by SIGHUP.",
+            ExitCode::Interrupted => "Ended by SIGINT.",
+            ExitCode::Terminated => "Ended by SIGTERM.",
+        }
+    }
+
     /// Returns the code that stands for several outcomes of one run; none is [`ExitCode::Done`].
     pub fn of_all(outcomes: &[ExitCode]) -> ExitCode {
         let first = Self::BY_PRECEDENCE.iter().find(|code| outcomes.contains(code));

@@ -1,16 +1,18 @@
 //! The command line: arguments in, exit code out.
 
 pub mod args;
+mod configuration;
 mod desk;
 pub mod exit;
 mod helmsman;
 mod moving;
+pub mod reference;
 mod settings;
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::{Cli, Verb};
 use exit::ExitCode;
@@ -34,9 +36,16 @@ pub fn main() -> ExitCode {
         ui::message(&format!("note: {note}"));
     }
     let arguments: Vec<OsString> = translated.arguments;
-    let cli = match Cli::try_parse_from(&arguments) {
+    let given = configuration::given(&environment());
+    let configured = given.and_then(|given| Ok((configuration::configured(Cli::command(), &given)?, given)));
+    let (command, given) = match configured {
+        Ok(configured) => configured,
+        Err(failure) => return fail(&failure),
+    };
+    let parsed = command.try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &given),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
@@ -50,12 +59,17 @@ pub fn main() -> ExitCode {
 }
 
 /// clap ends with 2, which here means that changes are pending: a typo must not read as that.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, given: &[configuration::Given]) -> ExitCode {
     // Help and version go to stdout, errors to stderr; a closed one is not worth another error.
     drop(error.print());
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::Done,
-        _ => ExitCode::Usage,
+        _ => {
+            if let Some(note) = configuration::note(given) {
+                ui::message(&note);
+            }
+            ExitCode::Usage
+        }
     }
 }
 
@@ -159,7 +173,9 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             let files = lists::files(args.files)?;
             Ok((command::config::run(&files, &environment(), &outputs)?, false))
         }
-        Verb::Explain(args) => Ok((command::explain::run(&args.topic, args.name.as_deref())?, false)),
+        Verb::Explain(args) => {
+            Ok((command::explain::run(args.topic.as_deref(), args.name.as_deref())?, false))
+        }
         Verb::Lock(args) => {
             let files = lists::files(args.files)?;
             Ok((command::lock::run(&files, &environment(), console).await?, false))
@@ -171,6 +187,9 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::graph::run(&files, &environment(), &selection, form)?, false))
         }
         Verb::Fmt(args) => Ok((command::fmt::run(&desk::fmt(args))?, false)),
+        Verb::Docs(args) => Ok((desk::docs(&args)?, false)),
+        Verb::Completions(args) => Ok((desk::completions(&args), false)),
+        Verb::Man(args) => Ok((desk::man(&args)?, false)),
         Verb::Schema => Ok((command::schema::run(), false)),
         Verb::Locks(args) => {
             let outputs = Outputs::parse(&args.output.output)?;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use super::Ending;
 use crate::failure::{Failure, FailureClass};
 use crate::health::{KNOWN_RULES_VERSION, KnownRule, known_rules};
+use crate::plan::known_reasons;
+use crate::plan::recover::TABLE;
 use crate::text;
 use crate::ui;
 
@@ -33,17 +35,69 @@ const BUILT_IN: [(&str, &str); 14] = [
 ///
 /// # Errors
 /// There is no such topic.
-pub fn run(topic: &str, name: Option<&str>) -> Result<Ending, Failure> {
+pub fn run(topic: Option<&str>, name: Option<&str>) -> Result<Ending, Failure> {
     let text = match (topic, name) {
-        ("ready", None) => all(),
-        ("ready", Some(kind)) => about(kind),
-        _ => {
+        (None, _) => topics(),
+        (Some("ready"), None) => all(),
+        (Some("ready"), Some(kind)) => about(kind),
+        (Some("reasons"), None) => reasons(),
+        (Some(topic), None) if code(topic).is_some() => code(topic).unwrap_or_default(),
+        (Some(topic), _) => {
             let failure = Failure::new(FailureClass::Usage, format!("there is no topic `{topic}`"));
-            return Err(failure.hint("`statectl explain ready [KIND]` says when objects are ready"));
+            let codes = known_reasons().iter().map(|reason| reason.code);
+            let known = ["ready", "reasons"].into_iter().chain(codes).chain(TABLE.iter().map(|row| row.code));
+            return Err(match text::closest(topic, known) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure.hint("`statectl explain` lists the topics"),
+            });
         }
     };
     ui::result(&text);
     Ok(Ending::default())
+}
+
+fn topics() -> String {
+    let rows = [
+        ["explain ready [KIND]", "when objects are ready"],
+        ["explain reasons", "the codes of all reasons"],
+        ["explain CODE", "what a reason means, and what to do about it"],
+        ["docs exit-codes", "what the process ends with"],
+        ["docs", "other pages"],
+    ];
+    text::table(&rows.map(|row| row.map(|cell| cell.to_owned()).to_vec()))
+}
+
+/// Lists the codes of all reasons.
+fn reasons() -> String {
+    let mut rows = vec![["CODE", "WHAT WAS FOUND"].map(str::to_owned).to_vec()];
+    rows.extend(known_reasons().iter().map(|reason| vec![reason.code.to_owned(), reason.means.to_owned()]));
+    rows.extend(TABLE.iter().map(|row| vec![row.code.to_owned(), sentence(row.when)]));
+    text::table(&rows)
+}
+
+/// Explains a code; nothing if there is none of this name. Some stand for a row of the decision table of recovery, too.
+fn code(name: &str) -> Option<String> {
+    let mut out = String::new();
+    for reason in known_reasons().iter().filter(|reason| reason.code == name) {
+        let _ = writeln!(out, "{name}\n  found    {}", reason.means);
+        if !reason.todo.is_empty() {
+            let _ = writeln!(out, "  to do    {}", reason.todo);
+        }
+    }
+    for row in TABLE.iter().filter(|row| row.code == name) {
+        let _ = writeln!(out, "{name} (row {} of recovery)\n  found    {}", row.id, sentence(row.when));
+        let _ = writeln!(out, "  done     {}", sentence(row.does));
+        if !row.needs.is_empty() {
+            let _ = writeln!(out, "  it takes {}", row.needs);
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// Lists every rule.

@@ -60,6 +60,27 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), FileError> {
     swap_in(path, content, None).map_err(failed)
 }
 
+/// Writes a file that everybody may read, in one step.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_public(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    swap_in(path, content, Some(fs::Permissions::from_mode(0o644))).map_err(|source| FileError {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Makes a folder, and those that lead to it, if they are not there.
+///
+/// # Errors
+/// It cannot be made.
+pub fn create_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(|source| FileError { action: "make", path: path.to_owned(), source })
+}
+
 /// Writes a copy beside a file and puts it in its place.
 fn swap_in(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;

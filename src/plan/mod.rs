@@ -67,7 +67,7 @@ pub use live::Live;
 pub use loss::Lost;
 pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
 pub use quota::{Fit, Quota, fits_instead};
-pub use reason::{DataAtRisk, Reason, RefusalKind};
+pub use reason::{DataAtRisk, KnownReason, Reason, RefusalKind, known_reasons};
 pub use records::{changed_values, hooks_differ};
 pub use schedule::{Schedule, Turn};
 pub use sequence::Edges;

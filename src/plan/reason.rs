@@ -3,9 +3,11 @@
 //! A reason is data with a stable code; its sentence is made here and nowhere else. Values of Secrets are
 //! masked before they get here.
 
+mod known;
 mod remedy;
 mod text;
 
+pub use known::{KnownReason, known_reasons};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 

@@ -30,5 +30,5 @@ fn rules_of_readiness_are_shown_by_kind_in_any_spelling() {
 #[test]
 fn an_unknown_topic_is_a_mistake_of_the_command_line() {
     offline(["explain", "nothing"]).expect(64).complains("there is no topic `nothing`");
-    offline(["explain"]).expect(64);
+    offline(["explain"]).expect(0).says("explain CODE");
 }

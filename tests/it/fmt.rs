@@ -56,7 +56,7 @@ fn links_and_permissions_stay() {
 #[test]
 fn the_standard_input_goes_to_stdout() {
     use std::io::Write as _;
-    let mut child = command(&["fmt", "-", "--stdin-name", "x.yaml"])
+    let mut child = command(["fmt", "-", "--stdin-name", "x.yaml"])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()

@@ -60,6 +60,7 @@ mod rbac;
 mod readiness;
 mod records;
 mod recovery;
+mod reference;
 mod releases;
 mod render;
 mod requests;
