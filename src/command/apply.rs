@@ -16,9 +16,10 @@ use crate::execute::{self, Event, Outcome, Outcomes};
 use crate::failure::{Failure, FailureClass};
 use crate::host::{clock, env, secrets};
 use crate::model::{ClusterIdentity, ReleaseKey};
-use crate::plan::{Action, Operation, Plan};
+use crate::plan::{Action, Operation, Plan, Reason};
 use crate::report;
 use crate::report::notification::{self, Digest, Standing};
+use crate::ui::ask::Question;
 use crate::ui::{self, Style};
 
 /// What the flags say.
@@ -356,15 +357,16 @@ fn left(plan: &Plan, because: &str) -> Outcomes {
 
 /// Asks on the terminal; a signal meanwhile is a no.
 async fn agreed(session: &Session, plan: &Plan) -> bool {
-    let question = question(plan);
-    let asked = tokio::task::spawn_blocking(move || ui::ask::consent(&question));
+    let questions = questions(plan);
+    let asked = tokio::task::spawn_blocking(move || ui::ask::consent(&questions));
     tokio::select! {
         answer = asked => answer.unwrap_or(false),
         _ = session.stop.wait() => false,
     }
 }
 
-fn question(plan: &Plan) -> String {
+/// Says once more what is lost. Where data goes, a yes is the name of the release: no finger types it by habit.
+fn questions(plan: &Plan) -> Vec<Question> {
     let names = |wanted: fn(&Action) -> bool| {
         let chosen = plan.releases.iter().filter(|release| wanted(&release.action));
         chosen.map(|release| release.key.to_string()).collect::<Vec<_>>().join(", ")
@@ -378,5 +380,20 @@ fn question(plan: &Plan) -> String {
     if !replaced.is_empty() {
         text = format!("{text} It deletes and re-creates objects of {replaced}.");
     }
-    text
+    let losing = plan.releases.iter().filter_map(|release| {
+        let reasons = release.reasons.iter().chain(release.objects.iter().flat_map(|object| &object.reasons));
+        let mut lost: Vec<String> = reasons
+            .filter(|reason| matches!(reason, Reason::DataGoes { .. }))
+            .map(|reason| format!("  {reason}\n"))
+            .collect();
+        lost.sort();
+        lost.dedup();
+        (!lost.is_empty()).then(|| Question {
+            text: format!("\nData of {} goes, for good:\n{}Delete it?", release.key, lost.concat()),
+            yes: release.key.name.clone(),
+        })
+    });
+    let mut questions = vec![Question { text, yes: "yes".to_owned() }];
+    questions.extend(losing);
+    questions
 }

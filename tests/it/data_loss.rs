@@ -259,3 +259,38 @@ fn a_release_that_left_the_file_has_no_keys_any_more() {
     scene.cluster.statectl(["apply", &path, "--yes", "--allow-prune"]).expect(4);
     check(&scene, mark, &[]);
 }
+
+/// Runs on a terminal of its own (that of `script`), with these lines typed.
+fn typed(scene: &Scene, arguments: &str, lines: &str) -> String {
+    use std::io::Write as _;
+    let binary = env!("CARGO_BIN_EXE_statectl");
+    let mut child = std::process::Command::new("script")
+        .args(["-qec", &format!("{binary} {arguments}"), "/dev/null"])
+        .env("KUBECONFIG", &scene.cluster.kubeconfig)
+        .env("NO_COLOR", "1")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("`script` of the package bsdutils gives a terminal");
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    format!("{}\nexit {}", String::from_utf8_lossy(&output.stdout), output.status.code().unwrap_or(-1))
+}
+
+/// A habit is no consent: where data goes, a `yes` does not delete it, and the name of another release neither.
+#[test]
+fn on_a_terminal_data_goes_only_with_the_name_of_its_release() {
+    let (scene, file) = installed("loss-asked");
+    each_chart(&scene, false, false);
+    let mark = scene.cluster.audit_mark();
+    let apply = format!("apply {file}");
+    for lines in ["yes\nyes\n", "yes\nneither\n", "yes\n\n", "both\nboth\n", "yes\nboth\nboth\n"] {
+        let screen = typed(&scene, &apply, lines);
+        assert!(screen.contains("nothing was applied") && screen.contains("exit 1"), "{lines:?}: {screen}");
+    }
+    assert_eq!(deletions(&scene, mark), Vec::<String>::new());
+    let screen = typed(&scene, &apply, "yes\nboth\nboth-set\n");
+    assert!(screen.contains("Data of") && screen.contains("goes, for good:"), "{screen}");
+    assert!(screen.contains("exit 4"), "{screen}");
+    check(&scene, mark, &ALL);
+}
