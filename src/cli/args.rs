@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 pub use super::desk::{CompletionsArgs, DocsArgs, FmtArgs, GraphArgs, ManArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
+pub use super::records::{HistoryArgs, LockKind, RollbackArgs, UnlockArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Plans and applies Helm releases from a desired-state file, with neither helm nor kubectl.
@@ -130,6 +131,18 @@ pub enum Verb {
     ///
     /// Example: statectl convert helmfile helmfile.yaml --out shop.yaml
     Convert(ConvertArgs),
+    /// Show the revisions of a release, as `helm history` does. Needs no file, and changes nothing.
+    ///
+    /// Example: statectl history shop/web --max 5
+    History(HistoryArgs),
+    /// Go back to an earlier revision of a release, under the guards that hold for every change.
+    ///
+    /// What the record of that revision holds is applied again; how, is what the file says of the release. Without `--to` it
+    /// is the newest revision before the current one that was deployed. A later apply by hand rolls out what the file
+    /// says; a scheduled one holds until the chart or the values change.
+    ///
+    /// Example: statectl rollback shop/web shop.toml --to 3
+    Rollback(RollbackArgs),
     /// Finish what killed runs left, and nothing else.
     ///
     /// Example: statectl recover shop.toml --release shop/web
@@ -363,35 +376,6 @@ pub struct RecoverArgs {
     /// As for `apply`.
     #[command(flatten)]
     pub apply: ApplyArgs,
-}
-
-/// Arguments of `unlock`.
-#[derive(Args, Debug)]
-pub struct UnlockArgs {
-    /// The release.
-    #[arg(value_name = "NAMESPACE/NAME")]
-    pub release: crate::model::ReleaseKey,
-    /// The revision that was left, as `plan` and `helm history` show it.
-    #[arg(long, value_name = "N")]
-    pub revision: u64,
-    /// What the locks of its file are made of; otherwise its record tells.
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub lock: Option<LockKind>,
-    /// Cluster.
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-    /// Output.
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// What locks are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LockKind {
-    /// Leases.
-    Lease,
-    /// Secrets.
-    Secret,
 }
 
 /// Arguments of `test`.

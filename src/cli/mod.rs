@@ -6,6 +6,7 @@ mod desk;
 pub mod exit;
 mod helmsman;
 mod moving;
+mod records;
 pub mod reference;
 mod settings;
 
@@ -109,6 +110,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 retry: args.retry,
                 adopts_from: None,
                 as_if_owned: false,
+                back_to: None,
                 stop: stop.clone(),
                 part: command::Chosen::default(),
             };
@@ -216,6 +218,21 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             apply_args.selection.target.extend(args.release);
             apply(apply_args, console, stop, Way::Recover).await
         }
+        Verb::History(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let request = command::history::Request {
+                release: args.release,
+                max: args.max,
+                connect: lists::cluster(args.cluster),
+                stop: stop.clone(),
+            };
+            Ok((command::history::run(&request, &outputs).await?, false))
+        }
+        Verb::Rollback(args) => {
+            let request =
+                command::rollback::Request { release: args.release, to: args.to, dry_run: args.dry_run };
+            apply(args.apply, console, stop, Way::Rollback(request)).await
+        }
         Verb::Adopt(args) => {
             let from = args.from_context.map_or(OwnerBefore::Nobody, OwnerBefore::Context);
             apply(args.apply, console, stop, Way::Adopt(from)).await
@@ -269,18 +286,20 @@ fn reading(
         retry: false,
         adopts_from: None,
         as_if_owned: false,
+        back_to: None,
         stop: stop.clone(),
         part: command::Chosen::default(),
     })
 }
 
 /// The verbs that carry a plan out.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 enum Way {
     Apply,
     Destroy,
     Recover,
     Adopt(OwnerBefore),
+    Rollback(command::rollback::Request),
 }
 
 async fn apply(
@@ -304,19 +323,24 @@ async fn apply(
         retry: args.retry,
         adopts_from,
         as_if_owned: false,
+        back_to: None,
         stop: stop.clone(),
         part: command::Chosen::default(),
     };
     let options = command::apply::Options {
-        destroy: way == Way::Destroy,
+        destroy: matches!(way, Way::Destroy),
         yes: args.yes,
         warnings_as_errors: args.warnings_as_errors,
         parallel: args.parallel.map(usize::from),
         hook_logs: args.hook_logs,
         lock_wait: args.lock_wait,
     };
-    command::apply::consent(&session, options)?;
-    let verb = async |session: &Session, outputs: &Outputs| match way {
+    let shows = matches!(&way, Way::Rollback(request) if request.dry_run);
+    if !shows {
+        command::apply::consent(&session, options)?;
+    }
+    let verb = async |session: &Session, outputs: &Outputs| match &way {
+        Way::Rollback(request) => command::rollback::run(session, console, outputs, options, request).await,
         Way::Recover => command::recover::run(session, console, outputs, options).await,
         Way::Apply | Way::Destroy | Way::Adopt(_) => {
             command::apply::run(session, console, outputs, options).await

@@ -141,6 +141,8 @@ impl Current {
 
 /// What a release renders to.
 pub(super) struct Rendered {
+    /// The revision that it is taken from, where nothing was rendered.
+    pub(super) back_to: Option<u64>,
     pub(super) chart: history::Chart,
     pub(super) config: Map,
     pub(super) manifest: String,
@@ -156,6 +158,39 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
+    /// Returns what a record holds, to be applied again; nothing if it has no chart. Source: Helm
+    /// `pkg/action/rollback.go`, `prepareRollback`.
+    pub(super) fn recorded(record: &history::Record) -> Option<Self> {
+        let release = &record.release;
+        let (mut objects, mut documents) = (Vec::new(), Vec::new());
+        for text in manifest::split(&release.manifest, SplitRule::default()) {
+            let document = Document::parse(text).ok()?;
+            if !document.object.is_object() {
+                continue;
+            }
+            let source = text.lines().find_map(|line| line.strip_prefix("# Source: "));
+            let shared: Arc<str> = Arc::from(text);
+            for object in manifest::flatten(document.object) {
+                objects.push(object);
+                documents.push((source.unwrap_or_default().to_owned(), Arc::clone(&shared)));
+            }
+        }
+        let again =
+            |hook: &history::Hook| history::Hook { last_run: history::HookRun::default(), ..hook.clone() };
+        Some(Self {
+            back_to: Some(release.version),
+            chart: release.chart.clone()?,
+            config: release.config.clone(),
+            manifest: release.manifest.clone(),
+            notes: release.info.notes.clone(),
+            hooks: release.hooks.iter().map(again).collect(),
+            objects,
+            documents,
+            crds: Vec::new(),
+            asks_for_apis: false,
+        })
+    }
+
     /// Returns where an object was rendered, by its place in the install order.
     pub(super) fn place(&self, at: usize) -> Option<Place> {
         let (file, text) = self.documents.get(at)?;
@@ -376,6 +411,7 @@ fn finish(rendered: RenderedRelease, config: Map) -> Result<Rendered, String> {
         }
     }
     Ok(Rendered {
+        back_to: None,
         asks_for_apis: asks_for_apis(&rendered.chart),
         chart: history::stored_chart(&rendered.chart),
         config,

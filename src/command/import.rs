@@ -334,6 +334,7 @@ async fn prove(request: &Request, text: String, imported: &Imported, told: &mut 
         retry: false,
         adopts_from: None,
         as_if_owned: true,
+        back_to: None,
         stop: request.stop.clone(),
         part: Chosen::of(read),
     };

@@ -149,6 +149,7 @@ impl Observer<'_> {
         });
         let objects = objects.collect::<Result<_, _>>().map_err(unreadable)?;
         Ok(Content {
+            back_to: rendered.back_to,
             chart: rendered.chart,
             config: rendered.config,
             manifest: rendered.manifest,

@@ -20,6 +20,7 @@ use super::recovery;
 use super::remote_secrets;
 use super::remote_values;
 use super::removals;
+use super::rollback;
 use super::secrets::Secrets;
 use super::select::Selection;
 use super::sources::{self, Sources};
@@ -57,6 +58,8 @@ pub struct Session {
     pub adopts_from: Option<OwnerBefore>,
     /// Whether the plan is what it would be if the releases of the file belonged to it already.
     pub as_if_owned: bool,
+    /// The revision of the one selected release that is gone back to; nothing with every other operation.
+    pub back_to: Option<u64>,
     /// Asks for the end.
     pub stop: Stop,
     /// The cluster it is about, where the files name several.
@@ -279,9 +282,12 @@ impl Session {
             .map(|namespace| namespace.name.clone())
             .collect();
 
-        let mut rendered = match operation {
-            Operation::Destroy | Operation::Adopt => BTreeMap::new(),
-            Operation::Reconcile => self.render_all(&releases, loaded, cluster, &histories).await,
+        let mut rendered = match (operation, self.back_to) {
+            (Operation::Destroy | Operation::Adopt, _) => BTreeMap::new(),
+            (Operation::Reconcile, Some(revision)) => {
+                rollback::recorded(&loaded.selected, &histories, revision)
+            }
+            (Operation::Reconcile, None) => self.render_all(&releases, loaded, cluster, &histories).await,
         };
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removals::withheld(state, operation, incomplete, self.allow_prune);

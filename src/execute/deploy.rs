@@ -56,7 +56,9 @@ pub(super) async fn deploy(
     }
     context.emit(Event::Entered { key: key.clone(), phase: Phase::Finishing });
     record.release.info.status = Status::Deployed;
-    record.release.info.description = complete_text(deploy.kind).to_owned();
+    if let Some(text) = complete_text(deploy.kind) {
+        text.clone_into(&mut record.release.info.description);
+    }
     record = records::update(context, &record).await?;
     for mut old in superseded {
         old.release.info.status = Status::Superseded;
@@ -98,10 +100,7 @@ async fn steps(
     deploy: &Deploy,
     record: &mut Record,
 ) -> Result<(), StepError> {
-    let (before, after) = match deploy.kind {
-        DeployKind::Install => ("pre-install", "post-install"),
-        DeployKind::Upgrade => ("pre-upgrade", "post-upgrade"),
-    };
+    let [before, after] = deploy.kind.events();
     context.check_stop()?;
     let of = Of { key, rules, timeout: deploy.timeout };
     waves::apply_definitions(context, &of, &deploy.crds).await?;
@@ -156,6 +155,7 @@ async fn mark_failed(
     record.release.info.description = match deploy.kind {
         DeployKind::Install => format!("Release {name:?} failed: {reason}"),
         DeployKind::Upgrade => format!("Upgrade {name:?} failed: {reason}"),
+        DeployKind::Rollback => format!("Rollback {name:?} failed: {reason}"),
     };
     record.release.info.status = Status::Failed;
     match records::update(context, &record).await {
@@ -164,9 +164,11 @@ async fn mark_failed(
     }
 }
 
-fn complete_text(kind: DeployKind) -> &'static str {
+/// Returns what a record says in the end; that of a rollback says it from its beginning.
+fn complete_text(kind: DeployKind) -> Option<&'static str> {
     match kind {
-        DeployKind::Install => "Install complete",
-        DeployKind::Upgrade => "Upgrade complete",
+        DeployKind::Install => Some("Install complete"),
+        DeployKind::Upgrade => Some("Upgrade complete"),
+        DeployKind::Rollback => None,
     }
 }

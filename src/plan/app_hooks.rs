@@ -160,11 +160,13 @@ pub fn is_of_hook(live: &Json, release: &ReleaseKey) -> bool {
     live["metadata"]["annotations"][HOOK_MARK] == release.to_string().as_str()
 }
 
-/// Returns the moments around an operation that makes a revision.
-pub(super) fn moments(kind: DeployKind) -> [Moment; 2] {
+/// Returns the moments around an operation that makes a revision;
+/// the file has none for one that goes back.
+pub(super) fn moments(kind: DeployKind) -> Option<[Moment; 2]> {
     match kind {
-        DeployKind::Install => [Moment::PreInstall, Moment::PostInstall],
-        DeployKind::Upgrade => [Moment::PreUpgrade, Moment::PostUpgrade],
+        DeployKind::Install => Some([Moment::PreInstall, Moment::PostInstall]),
+        DeployKind::Upgrade => Some([Moment::PreUpgrade, Moment::PostUpgrade]),
+        DeployKind::Rollback => None,
     }
 }
 

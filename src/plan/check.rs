@@ -79,6 +79,7 @@ fn check_file_hooks(plan: &Plan, release: &ReleasePlan, findings: &mut Vec<Strin
         Work::Deploy(deploy) if deploy.kind == DeployKind::Install => {
             (&deploy.file_hooks, ["preInstall", "postInstall"])
         }
+        Work::Deploy(deploy) if deploy.kind == DeployKind::Rollback => (&deploy.file_hooks, ["none", "none"]),
         Work::Deploy(deploy) => (&deploy.file_hooks, ["preUpgrade", "postUpgrade"]),
         Work::Uninstall(uninstall) => (&uninstall.file_hooks, ["preDelete", "postDelete"]),
         Work::Nothing | Work::Seal(_) | Work::GoBack(_) | Work::Disown(_) | Work::Own(_) => return,

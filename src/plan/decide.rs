@@ -238,8 +238,11 @@ impl<'a> Draft<'a> {
             Ok(sequence) => sequence,
             Err(message) => return self.blocked(vec![Reason::NoOrder { message }]),
         };
-        let kind =
-            if previous.is_some() && baseline.is_some() { DeployKind::Upgrade } else { DeployKind::Install };
+        let kind = match (previous, baseline) {
+            (Some(_), Some(_)) if content.back_to.is_some() => DeployKind::Rollback,
+            (Some(_), Some(_)) => DeployKind::Upgrade,
+            _ => DeployKind::Install,
+        };
         // Definitions of the `crds` folder belong to installs, as in Helm, unless the file says more or less.
         let with_crds = match wanted.release.crds {
             Crds::Create => kind == DeployKind::Install,
@@ -342,7 +345,7 @@ impl<'a> Draft<'a> {
             return plan;
         }
         let moments = app_hooks::moments(kind);
-        let has_after = app_hooks::has(wanted, moments[1]);
+        let has_after = moments.is_some_and(|[_, after]| app_hooks::has(wanted, after));
         let run_hooks = !wanted.release.no_hooks;
         let left = wanted.remnants.as_deref().unwrap_or_default();
         let settle = |recovery: Recovery<'_>| recovery.settle(content, left, &plans, run_hooks, has_after);
@@ -365,12 +368,13 @@ impl<'a> Draft<'a> {
             plan.notes = sequence.notes;
             return plan;
         }
-        if let Some(most) = wanted.release.max_failures.filter(|_| input.scheduled)
-            && !input.recovery.settings.retry
-        {
-            let failures = recovery::failures(history, content);
-            if failures >= most {
-                let mut plan = self.blocked(vec![Reason::Held { failures, app: app.clone() }]);
+        if let Some(revision) = content.back_to {
+            reasons.insert(0, Reason::RollbackAsked { revision });
+        }
+        match recovery::waits_for_input(input, wanted, history, content) {
+            Ok(reason) => reasons.extend(reason),
+            Err(held) => {
+                let mut plan = self.blocked(vec![held]);
                 plan.reasons.extend(reasons);
                 plan.objects = plans;
                 return plan;
@@ -393,7 +397,11 @@ impl<'a> Draft<'a> {
             chart: (content.chart.name(), content.chart.version()),
             revision: history.next_revision(),
         };
-        let file_hooks = match app_hooks::around(input, wanted, moments, &told) {
+        let around = moments.map_or_else(
+            || Ok(FileHooks::default()),
+            |moments| app_hooks::around(input, wanted, moments, &told),
+        );
+        let file_hooks = match around {
             Ok(hooks) => hooks,
             // Where only the record is settled, no hook runs.
             Err(_) if seals => FileHooks::default(),
@@ -448,11 +456,7 @@ impl<'a> Draft<'a> {
         plan.objects = plans;
         plan.warnings = warnings;
         plan.notes = sequence.notes;
-        let events = match kind {
-            DeployKind::Install => ["pre-install", "post-install"],
-            DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
-        };
-        plan.hooks = if work.run_hooks { hooking::shown(&content.hooks, &events) } else { Vec::new() };
+        plan.hooks = if work.run_hooks { hooking::shown(&content.hooks, &kind.events()) } else { Vec::new() };
         app_hooks::show(&mut plan.hooks, &work.file_hooks);
         if work.test {
             plan.hooks.extend(hooking::shown(&content.hooks, &["test"]));

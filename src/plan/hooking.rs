@@ -29,10 +29,7 @@ pub(super) struct Hooking<'a> {
 
 impl<'a> Hooking<'a> {
     pub(super) fn new(hooks: &'a [Hook], kind: DeployKind, run: bool, release: &'a ReleaseKey) -> Self {
-        let events = match kind {
-            DeployKind::Install => ["pre-install", "post-install"],
-            DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
-        };
+        let events = kind.events();
         let runs = hooks.iter().filter(|_| run).filter_map(|hook| {
             let event = hook.events.iter().find(|event| events.contains(&event.as_str()))?;
             Some(Runs { hook, event, head: Document::parse(&hook.manifest).ok()?.head })

@@ -220,6 +220,8 @@ pub struct Stray {
 /// What a chart renders to, and what the server says to it.
 #[derive(Debug)]
 pub struct Content {
+    /// The revision whose record it is taken from, to go back to it; nothing where the chart was rendered.
+    pub back_to: Option<u64>,
     /// The chart as a record stores it.
     pub chart: history::Chart,
     /// The values that the file gives.

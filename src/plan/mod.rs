@@ -345,7 +345,11 @@ pub struct ReleasePlan {
 impl ReleasePlan {
     /// Tells whether it is held back because the same input failed too often.
     pub fn is_held(&self) -> bool {
-        self.action == Action::Blocked && matches!(self.reasons.first(), Some(Reason::Held { .. }))
+        self.action == Action::Blocked
+            && matches!(
+                self.reasons.first(),
+                Some(Reason::Held { .. } | Reason::RolledBack { held: true, .. })
+            )
     }
 
     /// Tells whether a rollback deletes broken pods of the failed revision.

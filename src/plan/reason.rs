@@ -229,6 +229,11 @@ pub enum Reason {
     PendingSkipped { revision: u64, status: String, since: String },
     /// The same input failed so often that a scheduled run leaves it.
     Held { failures: usize, app: String },
+    /// `rollback` was asked for.
+    RollbackAsked { revision: u64 },
+    /// The file says what revision `left` says, and somebody went back from that one to `to`. A scheduled run does not undo
+    /// it.
+    RolledBack { left: u64, to: u64, held: bool, app: String },
     /// A program of the file would run, and nobody allowed that.
     ExecNotAllowed { what: String, command: String },
     /// A hook of the file cannot have its object.
@@ -352,6 +357,8 @@ impl Reason {
             Reason::ExecNotAllowed { .. } => "exec-not-allowed",
             Reason::PendingSkipped { .. } => "pending-skipped",
             Reason::Held { .. } => "held",
+            Reason::RollbackAsked { .. } => "rollback-asked",
+            Reason::RolledBack { .. } => "rolled-back",
             Reason::HookRefused { .. } => "hook-refused",
         }
     }
@@ -424,6 +431,8 @@ impl Reason {
             | Reason::ExecNotAllowed { .. }
             | Reason::PendingSkipped { .. }
             | Reason::Held { .. }
+            | Reason::RollbackAsked { .. }
+            | Reason::RolledBack { .. }
             | Reason::Interrupted(_)
             | Reason::Pending { .. }
             | Reason::RecordUnreadable { .. }

@@ -20,6 +20,14 @@ use crate::value::{Map, Value};
 /// The longest time for a release that the file no longer has; Helm's own default.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// What the description of a rollback begins with; the number of the revision follows.
+const ROLLBACK_TO: &str = "Rollback to ";
+
+/// Returns the revision to which a record says that it went back; nothing for every other one.
+pub(super) fn rolled_back_to(release: &history::Release) -> Option<u64> {
+    release.info.description.strip_prefix(ROLLBACK_TO)?.parse().ok()
+}
+
 /// Returns the record of the next revision as it is first written.
 pub(super) fn next(
     input: &PlanInput,
@@ -29,18 +37,22 @@ pub(super) fn next(
     kind: DeployKind,
 ) -> history::Release {
     let now = Time::from(input.now);
-    let installed = history.baseline().filter(|_| kind == DeployKind::Upgrade);
+    let installed = history.baseline().filter(|_| kind != DeployKind::Install);
     let first = installed.and_then(|record| record.release.info.first_deployed.clone());
     let (status, description) = match kind {
-        DeployKind::Install => (Status::PendingInstall, "Initial install underway"),
-        DeployKind::Upgrade => (Status::PendingUpgrade, "Preparing upgrade"),
+        DeployKind::Install => (Status::PendingInstall, "Initial install underway".to_owned()),
+        DeployKind::Upgrade => (Status::PendingUpgrade, "Preparing upgrade".to_owned()),
+        // Helm `pkg/action/rollback.go`, `prepareRollback`.
+        DeployKind::Rollback => {
+            (Status::PendingRollback, format!("{ROLLBACK_TO}{}", content.back_to.unwrap_or_default()))
+        }
     };
     history::Release {
         name: release.key.name.clone(),
         info: Info {
             first_deployed: Some(first.unwrap_or_else(|| now.clone())),
             last_deployed: Some(now),
-            description: description.to_owned(),
+            description,
             status,
             notes: content.notes.clone(),
             ..Info::default()

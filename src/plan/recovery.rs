@@ -170,11 +170,49 @@ fn records_of(
 
 /// Returns how often the same input failed since it, or another attempt with it, succeeded last. Revisions with another
 /// input in between, such as those of rollbacks, do not count.
-pub(super) fn failures(history: &History, content: &Content) -> usize {
+fn failures(history: &History, content: &Content) -> usize {
     let same = history.records().iter().rev().filter(|record| same_input(&record.release, content));
     same.take_while(|record| !matches!(record.release.info.status, Status::Deployed | Status::Superseded))
         .filter(|record| record.release.info.status == Status::Failed)
         .count()
+}
+
+/// Tells whether a run takes a release on although the last word on this very input was not good: it was rolled back, which
+/// is said, or it failed. A schedule leaves both, until the input changes or a person says so.
+///
+/// # Errors
+/// Why the release is held.
+pub(super) fn waits_for_input(
+    input: &PlanInput,
+    wanted: &super::input::Wanted,
+    history: &History,
+    content: &Content,
+) -> Result<Option<Reason>, Reason> {
+    if content.back_to.is_some() {
+        return Ok(None);
+    }
+    let holds = input.scheduled && !input.recovery.settings.retry;
+    let app = || wanted.release.app.clone();
+    if let Some((left, to)) = rolled_back(history, content) {
+        let reason = Reason::RolledBack { left, to, held: holds, app: app() };
+        return if holds { Err(reason) } else { Ok(Some(reason)) };
+    }
+    let Some(most) = wanted.release.max_failures.filter(|_| holds) else { return Ok(None) };
+    let failures = failures(history, content);
+    if failures >= most { Err(Reason::Held { failures, app: app() }) } else { Ok(None) }
+}
+
+/// Returns the revision that somebody left by a rollback, and the one that it went back to, if the newest revision is
+/// that rollback and the file still says what the one that was left says.
+fn rolled_back(history: &History, content: &Content) -> Option<(u64, u64)> {
+    let latest = &history.latest()?.release;
+    let to = records::rolled_back_to(latest).filter(|_| latest.info.status == Status::Deployed)?;
+    if same_input(latest, content) {
+        return None;
+    }
+    let between = history.records().iter().rev().map(|record| &record.release);
+    let mut between = between.filter(|release| release.version > to && release.version < latest.version);
+    between.find(|release| same_input(release, content)).map(|left| (left.version, to))
 }
 
 /// Tells whether a revision was made from the same chart and values.

@@ -43,6 +43,19 @@ pub enum DeployKind {
     Install,
     /// Upgrade hooks run; the record starts as `pending-upgrade`.
     Upgrade,
+    /// Rollback hooks run; the record starts as `pending-rollback`, and is that of an earlier revision again.
+    Rollback,
+}
+
+impl DeployKind {
+    /// Returns the events of the chart's hooks that run before and after. Source: Helm `pkg/release/v1/hook.go`.
+    pub fn events(self) -> [&'static str; 2] {
+        match self {
+            DeployKind::Install => ["pre-install", "post-install"],
+            DeployKind::Upgrade => ["pre-upgrade", "post-upgrade"],
+            DeployKind::Rollback => ["pre-rollback", "post-rollback"],
+        }
+    }
 }
 
 /// A new revision.

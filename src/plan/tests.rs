@@ -153,6 +153,7 @@ fn as_desired() -> ObservedObject {
 
 fn content(version: &str, objects: Vec<ObservedObject>) -> Content {
     Content {
+        back_to: None,
         chart: chart(version),
         config: Map::new(),
         manifest: MANIFEST.to_owned(),

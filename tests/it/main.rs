@@ -64,6 +64,7 @@ mod reference;
 mod releases;
 mod render;
 mod requests;
+mod rollback;
 mod rows;
 mod saved_plans;
 mod scheduled;

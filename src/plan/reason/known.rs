@@ -22,7 +22,7 @@ pub fn known_reasons() -> &'static [KnownReason] {
     &KNOWN
 }
 
-const KNOWN: [KnownReason; 91] = [
+const KNOWN: [KnownReason; 93] = [
     known(
         "adopted",
         "The release carried nobody's label, and its app says `adopt`: its records get the label of this context.",
@@ -361,6 +361,12 @@ const KNOWN: [KnownReason; 91] = [
         "",
     ),
     known("restored", "The object is applied as the last good revision has it.", ""),
+    known("rollback-asked", "`statectl rollback` was asked for.", ""),
+    known(
+        "rolled-back",
+        "Somebody went back from the revision that the file still describes. An apply by hand rolls it out again; a scheduled run holds.",
+        "Change the chart or the values; or `--retry`.",
+    ),
     known(
         "stale-config",
         "A ConfigMap or Secret changes, and pods that read it go on with the old content.",

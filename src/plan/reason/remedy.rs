@@ -20,6 +20,9 @@ impl Reason {
             Reason::NobodysRelease { app, .. } => {
                 Some(format!("to take it over, `statectl adopt`, or `adopt = \"unowned\"` in [apps.{app}]"))
             }
+            Reason::RolledBack { held: true, app, .. } => Some(format!(
+                "change the chart or the values of [apps.{app}]; or add `--retry` to roll it out once more"
+            )),
             Reason::Held { app, .. } => Some(format!(
                 "change the chart or the values of [apps.{app}], or add `--retry`; `helm history` tells why it failed"
             )),

@@ -245,6 +245,11 @@ impl fmt::Display for Reason {
                     "revision {revision} says {status} since {since}, and pending releases are left alone"
                 )
             }
+            Reason::RollbackAsked { revision } => write!(f, "goes back to revision {revision}"),
+            Reason::RolledBack { left, to, held, .. } => {
+                let held = if *held { "held: " } else { "" };
+                write!(f, "{held}revision {left}, which is what the file says, was rolled back to {to}")
+            }
             Reason::Held { failures: 1, .. } => f.write_str("held: the last try with the same input failed"),
             Reason::Held { failures, .. } => {
                 write!(f, "held: the last {failures} tries with the same input failed")
