@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 pub use super::desk::{CompletionsArgs, DocsArgs, FmtArgs, GraphArgs, ManArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
+pub use super::reconcile::ReconcileArgs;
 pub use super::records::{HistoryArgs, LockKind, RollbackArgs, UnlockArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -135,6 +136,13 @@ pub enum Verb {
     ///
     /// Example: statectl history shop/web --max 5
     History(HistoryArgs),
+    /// Run as a schedule does: lock, recover, plan and apply within a policy, and ask nobody.
+    ///
+    /// Windows, failure budgets and waits after failures count. What the policy does not allow is held (exit code 5). A run
+    /// that meets another one at work leaves that release to it, and ends with 0 unless `--fail-if-locked`.
+    ///
+    /// Example: statectl reconcile shop.toml --only safe --metrics-file /var/lib/node_exporter/statectl.prom
+    Reconcile(ReconcileArgs),
     /// Go back to an earlier revision of a release, under the guards that hold for every change.
     ///
     /// What the record of that revision holds is applied again; how, is what the file says of the release. Without `--to` it

@@ -6,11 +6,13 @@ mod desk;
 pub mod exit;
 mod helmsman;
 mod moving;
+mod reconcile;
 mod records;
 pub mod reference;
 mod settings;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -24,7 +26,7 @@ use crate::failure::{Failure, FailureClass};
 use crate::host::commands;
 use crate::host::signals::{self, Signal, Stop};
 use crate::observe::Verify;
-use crate::plan::OwnerBefore;
+use crate::plan::{OwnerBefore, Policy};
 use crate::ui;
 
 /// Runs the process's own arguments and returns how it ends.
@@ -111,6 +113,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 adopts_from: None,
                 as_if_owned: false,
                 back_to: None,
+                metrics: None,
                 stop: stop.clone(),
                 part: command::Chosen::default(),
             };
@@ -228,6 +231,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             };
             Ok((command::history::run(&request, &outputs).await?, false))
         }
+        Verb::Reconcile(args) => reconcile::run(args, console, stop).await,
         Verb::Rollback(args) => {
             let request =
                 command::rollback::Request { release: args.release, to: args.to, dry_run: args.dry_run };
@@ -287,6 +291,7 @@ fn reading(
         adopts_from: None,
         as_if_owned: false,
         back_to: None,
+        metrics: None,
         stop: stop.clone(),
         part: command::Chosen::default(),
     })
@@ -308,10 +313,22 @@ async fn apply(
     stop: &Stop,
     way: Way,
 ) -> Result<(Ending, bool), Failure> {
+    apply_with(args, console, stop, way, None).await
+}
+
+/// Carries a plan out; `reconciles` is the policy and the metrics of a reconciliation.
+async fn apply_with(
+    args: args::ApplyArgs,
+    console: Console,
+    stop: &Stop,
+    way: Way,
+    reconciles: Option<(Policy, Arc<command::reconcile::Metrics>)>,
+) -> Result<(Ending, bool), Failure> {
     let outputs = Outputs::parse(&args.output.output)?;
     let adopts_from = if let Way::Adopt(from) = &way { Some(from.clone()) } else { None };
     let mut files = lists::files(args.files)?;
     files.scheduled = args.scheduled;
+    files.policy = reconciles.as_ref().map(|(policy, _)| *policy);
     let session = command::Session {
         files,
         connect: lists::cluster(args.cluster),
@@ -324,6 +341,7 @@ async fn apply(
         adopts_from,
         as_if_owned: false,
         back_to: None,
+        metrics: reconciles.map(|(_, metrics)| metrics),
         stop: stop.clone(),
         part: command::Chosen::default(),
     };

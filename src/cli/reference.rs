@@ -10,6 +10,7 @@ use super::exit::ExitCode;
 use crate::dsf;
 use crate::plan::known_reasons;
 use crate::plan::recover::TABLE;
+use crate::report::METRICS;
 
 /// A page: its name without `.md`, and its text.
 pub struct Page {
@@ -29,8 +30,24 @@ pub fn pages() -> Vec<Page> {
         page("configuration", "the configuration file and the variables of the environment", configuration()),
         page("dsf", "every key of the desired-state file", dsf::reference_page()),
         page("exit-codes", "what the process ends with", exit_codes()),
+        page("metrics", "the metrics that `reconcile` tells", metrics()),
         page("reasons", "the code of each reason, and what to do about it", reasons()),
     ]
+}
+
+fn metrics() -> String {
+    let mut out = heading(
+        "Metrics",
+        "`statectl reconcile` writes them with `--metrics-file FILE`, for the text file collector of Prometheus' node \
+         exporter, and sends them with `--metrics-push URL` to a group of a Pushgateway. A run that finds nothing to do, or \
+         fails before it has a plan, tells them too: `statectl_last_run_timestamp_seconds` that stands still is the alarm. \
+         What cannot be written or sent is a warning, and changes nothing of the run. All are gauges.",
+    );
+    out.push_str("| metric | labels | what it tells |\n|---|---|---|\n");
+    for (name, labels, about) in METRICS {
+        let _ = writeln!(out, "| `{name}` | {labels} | {} |", cell(about));
+    }
+    out
 }
 
 fn exit_codes() -> String {

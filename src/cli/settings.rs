@@ -71,6 +71,7 @@ pub(super) mod lists {
             return Err(failure.hint("name one: `statectl plan FILE`"));
         }
         Ok(Files {
+            policy: None,
             states,
             env_files: args.env_files,
             specs: args.spec,

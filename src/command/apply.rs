@@ -82,7 +82,7 @@ pub async fn run(
     let (operation, verb) = match (adopts, destroy) {
         (true, _) => (Operation::Adopt, "adopt"),
         (false, true) => (Operation::Destroy, "destroy"),
-        (false, false) => (Operation::Reconcile, "apply"),
+        (false, false) => (Operation::Reconcile, verb_of(session)),
     };
     let mut locking = None;
     let mut done = Done::default();
@@ -115,6 +115,9 @@ pub async fn run(
     let digest = match &ending {
         Ok(_) => done.digest.take(),
         Err(failure) => {
+            if let Some(metrics) = &session.metrics {
+                metrics.unplanned(&done.context);
+            }
             let run = notification::Run { verb: verb.to_owned(), who: env::who().0 };
             let cluster = done.cluster.as_ref();
             Some(Digest::of_failure(&run, &done.context, cluster, &failure.to_string()))
@@ -124,6 +127,15 @@ pub async fn run(
         notify::send(&done.webhooks, &digest).await;
     }
     ending
+}
+
+/// Returns what an apply is called in locks and messages.
+fn verb_of(session: &Session) -> &'static str {
+    match (session.files.policy, session.back_to) {
+        (Some(_), _) => "reconcile",
+        (None, Some(_)) => "rollback",
+        (None, None) => "apply",
+    }
 }
 
 /// How often a plan is made anew, because somebody was faster.
@@ -186,6 +198,9 @@ impl Work<'_> {
         };
         let run = notification::Run { verb: self.verb.to_owned(), who: env::who().0 };
         done.digest = Digest::of(&run, plan, outcomes, standing);
+        if let Some(metrics) = &self.session.metrics {
+            metrics.planned(plan, outcomes);
+        }
         Way::Ended(ending)
     }
 

@@ -335,6 +335,7 @@ async fn prove(request: &Request, text: String, imported: &Imported, told: &mut 
         adopts_from: None,
         as_if_owned: true,
         back_to: None,
+        metrics: None,
         stop: request.stop.clone(),
         part: Chosen::of(read),
     };

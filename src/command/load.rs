@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::host::{env, files};
+use crate::plan::Policy;
 
 /// Helmsman reads it from the working folder, without being asked.
 const ENV_FILE: &str = ".env";
@@ -40,6 +41,8 @@ pub struct Files {
     pub skip_pending: bool,
     /// Whether a schedule started the run, so that windows and failure budgets count.
     pub scheduled: bool,
+    /// What a reconciliation may do; nothing with every other verb.
+    pub policy: Option<Policy>,
     /// Whether releases that left the files stay.
     pub keep_untracked: bool,
 }

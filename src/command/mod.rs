@@ -32,6 +32,7 @@ mod preflight;
 mod prepare;
 mod programs;
 pub mod rbac;
+pub mod reconcile;
 pub mod recover;
 mod recovery;
 mod remote_secrets;

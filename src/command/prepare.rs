@@ -16,6 +16,7 @@ use super::lock_file::LockFile;
 use super::moves;
 use super::observer::{Kept, Observer, quota_namespaces, recorded_objects, remnants};
 use super::programs::Programs;
+use super::reconcile::Metrics;
 use super::recovery;
 use super::remote_secrets;
 use super::remote_values;
@@ -60,6 +61,8 @@ pub struct Session {
     pub as_if_owned: bool,
     /// The revision of the one selected release that is gone back to; nothing with every other operation.
     pub back_to: Option<u64>,
+    /// Where the metrics of the run go, if anybody asked for them.
+    pub metrics: Option<Arc<Metrics>>,
     /// Asks for the end.
     pub stop: Stop,
     /// The cluster it is about, where the files name several.
@@ -327,6 +330,7 @@ impl Session {
             recovery,
             skip_pending: self.files.skip_pending || state.settings.skip_pending,
             scheduled: self.files.scheduled,
+            policy: self.files.policy,
             hooks: HookInput { allow_exec: self.files.allow_exec, ..HookInput::default() },
             namespaces: observed_namespaces,
             quotas,

@@ -124,6 +124,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
     }
     let session = Session {
         files: Files {
+            policy: None,
             states: asked.files.iter().map(|file| PathBuf::from(&file.path)).collect(),
             env_files: asked.env_files.iter().map(PathBuf::from).collect(),
             specs: asked.specs.iter().map(PathBuf::from).collect(),

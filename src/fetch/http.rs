@@ -265,8 +265,33 @@ impl Http {
         body: String,
         timeout: Duration,
     ) -> Result<u16, HttpError> {
+        self.post(url, access, "application/json", body, timeout).await
+    }
+
+    /// Posts a text, with the user and password of `access` if there are any, and returns the status of the answer.
+    ///
+    /// # Errors
+    /// Nobody answered in time.
+    pub async fn post_text(
+        &self,
+        url: &Url,
+        access: &Access,
+        body: String,
+        timeout: Duration,
+    ) -> Result<u16, HttpError> {
+        self.post(url, access, "text/plain; version=0.0.4", body, timeout).await
+    }
+
+    async fn post(
+        &self,
+        url: &Url,
+        access: &Access,
+        kind: &str,
+        body: String,
+        timeout: Duration,
+    ) -> Result<u16, HttpError> {
         let client = self.client(url, access)?;
-        let mut request = client.post(url.clone()).timeout(timeout).header(CONTENT_TYPE, "application/json");
+        let mut request = client.post(url.clone()).timeout(timeout).header(CONTENT_TYPE, kind);
         if let Some(value) = access.authorization() {
             request = request.header(AUTHORIZATION, value);
         }

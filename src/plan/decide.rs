@@ -17,6 +17,7 @@ use super::leave;
 use super::live;
 use super::moves;
 use super::ownership::FieldRules;
+use super::policy;
 use super::quota;
 use super::reason::Reason;
 use super::records;
@@ -53,6 +54,7 @@ pub fn plan(input: &PlanInput) -> Plan {
     shared::block_shared_objects(input, &mut releases);
     leave::block_mass_removal(input, &mut releases);
     moves::block_lookalikes(input, &mut releases);
+    policy::hold(input, &mut releases);
     leave::block_containers(input, &mut releases);
     mark_dependants_of_blocked(&mut releases);
     quota::mark(input, &mut releases);

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::app_hooks::HookInput;
 use super::loss::Lost;
 use super::ownership::Settled;
+use super::policy::Policy;
 use super::quota::Quota;
 use super::reason::Reason;
 use super::recover::Settings;
@@ -70,6 +71,8 @@ pub struct PlanInput {
     pub skip_pending: bool,
     /// Whether a schedule started the run, so that failure budgets count.
     pub scheduled: bool,
+    /// What `reconcile` may do; nothing with every other verb.
+    pub policy: Option<Policy>,
     /// What is known of the hooks of the file.
     pub hooks: HookInput,
     /// What interrupted operations are judged by.

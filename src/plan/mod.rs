@@ -31,6 +31,7 @@ mod moves;
 pub mod order;
 mod ownership;
 mod place;
+mod policy;
 mod quota;
 mod reason;
 mod records;
@@ -66,6 +67,7 @@ pub use input::{
 pub use live::Live;
 pub use loss::Lost;
 pub use ownership::{Contested, FieldRules, LeftTo, Settled, scale_target, settle};
+pub use policy::Policy;
 pub use quota::{Fit, Quota, fits_instead};
 pub use reason::{DataAtRisk, KnownReason, Reason, RefusalKind, known_reasons};
 pub use records::{changed_values, hooks_differ};
@@ -343,12 +345,17 @@ pub struct ReleasePlan {
 }
 
 impl ReleasePlan {
-    /// Tells whether it is held back because the same input failed too often.
+    /// Tells whether it is held back by a policy, a failure budget or somebody's rollback.
     pub fn is_held(&self) -> bool {
         self.action == Action::Blocked
             && matches!(
                 self.reasons.first(),
-                Some(Reason::Held { .. } | Reason::RolledBack { held: true, .. })
+                Some(
+                    Reason::Held { .. }
+                        | Reason::RolledBack { held: true, .. }
+                        | Reason::BackingOff { .. }
+                        | Reason::BeyondPolicy { .. }
+                )
             )
     }
 

@@ -229,6 +229,10 @@ pub enum Reason {
     PendingSkipped { revision: u64, status: String, since: String },
     /// The same input failed so often that a scheduled run leaves it.
     Held { failures: usize, app: String },
+    /// The same input failed just before, and a reconciliation waits longer after each failure.
+    BackingOff { failures: usize, until: String },
+    /// The release needs more than the policy of the reconciliation allows.
+    BeyondPolicy { policy: &'static str, why: String },
     /// `rollback` was asked for.
     RollbackAsked { revision: u64 },
     /// The file says what revision `left` says, and somebody went back from that one to `to`. A scheduled run does not undo
@@ -357,6 +361,8 @@ impl Reason {
             Reason::ExecNotAllowed { .. } => "exec-not-allowed",
             Reason::PendingSkipped { .. } => "pending-skipped",
             Reason::Held { .. } => "held",
+            Reason::BackingOff { .. } => "backing-off",
+            Reason::BeyondPolicy { .. } => "beyond-policy",
             Reason::RollbackAsked { .. } => "rollback-asked",
             Reason::RolledBack { .. } => "rolled-back",
             Reason::HookRefused { .. } => "hook-refused",
@@ -431,6 +437,8 @@ impl Reason {
             | Reason::ExecNotAllowed { .. }
             | Reason::PendingSkipped { .. }
             | Reason::Held { .. }
+            | Reason::BackingOff { .. }
+            | Reason::BeyondPolicy { .. }
             | Reason::RollbackAsked { .. }
             | Reason::RolledBack { .. }
             | Reason::Interrupted(_)

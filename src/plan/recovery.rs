@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::body;
 use super::input::{Content, PlanInput, Remnant, SeenLock};
+use super::policy;
 use super::reason::Reason;
 use super::records::{self, ManifestId};
 use super::recover::{
@@ -14,7 +15,7 @@ use super::recover::{
 use super::steps::{ApplyMode, Deploy, GoBack, Rollback, Seal, SettledAs, Work};
 use super::{ObjectAction, ObjectPlan, ReleasePlan};
 use crate::dsf::state::{Moment, Recover};
-use crate::history::{self, History, Phase, Record, Status};
+use crate::history::{self, History, Phase, Record, Status, Time};
 use crate::model::{ObjectKey, ReleaseKey};
 
 /// What another controller leaves on objects and records that it manages.
@@ -197,9 +198,20 @@ pub(super) fn waits_for_input(
         let reason = Reason::RolledBack { left, to, held: holds, app: app() };
         return if holds { Err(reason) } else { Ok(Some(reason)) };
     }
-    let Some(most) = wanted.release.max_failures.filter(|_| holds) else { return Ok(None) };
-    let failures = failures(history, content);
-    if failures >= most { Err(Reason::Held { failures, app: app() }) } else { Ok(None) }
+    let failures = if holds { failures(history, content) } else { 0 };
+    if wanted.release.max_failures.is_some_and(|most| failures > 0 && failures >= most) {
+        return Err(Reason::Held { failures, app: app() });
+    }
+    if input.policy.is_some() && failures > 0 {
+        let last =
+            history.latest().and_then(|record| record.release.info.last_deployed.as_ref()).map(Time::at);
+        // A time that is still to come was written by a clock that is not ours: it holds nobody up.
+        let until = last.filter(|last| *last <= input.now).map(|last| last + policy::wait_after(failures));
+        if let Some(until) = until.filter(|until| *until > input.now) {
+            return Err(Reason::BackingOff { failures, until: until.to_string() });
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the revision that somebody left by a rollback, and the one that it went back to, if the newest revision is

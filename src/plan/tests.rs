@@ -234,6 +234,7 @@ fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanI
         hooks: app_hooks::HookInput::default(),
         skip_pending: false,
         scheduled: false,
+        policy: None,
         namespaces: Vec::new(),
         quotas: Vec::new(),
         wanted,

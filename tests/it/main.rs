@@ -58,6 +58,7 @@ mod provenance;
 mod quotas;
 mod rbac;
 mod readiness;
+mod reconcile;
 mod records;
 mod recovery;
 mod reference;

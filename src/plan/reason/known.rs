@@ -22,7 +22,7 @@ pub fn known_reasons() -> &'static [KnownReason] {
     &KNOWN
 }
 
-const KNOWN: [KnownReason; 93] = [
+const KNOWN: [KnownReason; 95] = [
     known(
         "adopted",
         "The release carried nobody's label, and its app says `adopt`: its records get the label of this context.",
@@ -45,6 +45,11 @@ const KNOWN: [KnownReason; 93] = [
         "Let one release have the object, or give it another name in one of them.",
     ),
     known(
+        "backing-off",
+        "The same chart and values failed just before. `reconcile` waits a minute after the first failure, twice as long after each further one, an hour at most.",
+        "Wait, change the input, or add `--retry`.",
+    ),
+    known(
         "becomes-hook",
         "The object left the manifest and is a hook of the chart now, which deletes and creates it anew.",
         "",
@@ -53,6 +58,11 @@ const KNOWN: [KnownReason; 93] = [
         "being-deleted",
         "Somebody deleted the object and a finalizer still holds it: nothing applied to it would last.",
         "Plan again when it is gone. `kubectl get KIND NAME -o yaml` shows the finalizers.",
+    ),
+    known(
+        "beyond-policy",
+        "The release needs more than `reconcile --only drift` or `--only safe` allows.",
+        "Look at the plan, then `statectl apply`; or `--only all`.",
     ),
     known("changed", "The server's dry run says that these fields of the live object would change.", ""),
     known(

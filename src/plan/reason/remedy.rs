@@ -20,6 +20,10 @@ impl Reason {
             Reason::NobodysRelease { app, .. } => {
                 Some(format!("to take it over, `statectl adopt`, or `adopt = \"unowned\"` in [apps.{app}]"))
             }
+            Reason::BackingOff { .. } => Some("add `--retry` to try at once".to_owned()),
+            Reason::BeyondPolicy { .. } => {
+                Some("`statectl apply`, or `--only all`, does it after somebody has looked".to_owned())
+            }
             Reason::RolledBack { held: true, app, .. } => Some(format!(
                 "change the chart or the values of [apps.{app}]; or add `--retry` to roll it out once more"
             )),

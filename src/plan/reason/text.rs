@@ -245,6 +245,10 @@ impl fmt::Display for Reason {
                     "revision {revision} says {status} since {since}, and pending releases are left alone"
                 )
             }
+            Reason::BackingOff { failures, until } => {
+                write!(f, "held until {until}: {} with the same input", plural(*failures, "failure"))
+            }
+            Reason::BeyondPolicy { policy, why } => write!(f, "held by `--only {policy}`: {why}"),
             Reason::RollbackAsked { revision } => write!(f, "goes back to revision {revision}"),
             Reason::RolledBack { left, to, held, .. } => {
                 let held = if *held { "held: " } else { "" };
