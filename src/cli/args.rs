@@ -254,6 +254,12 @@ pub struct ClusterArgs {
     /// The context of the kubeconfig; wins over `settings.kubeContext`.
     #[arg(long, value_name = "NAME")]
     pub kube_context: Option<String>,
+    /// Do everything as this user, for which the right to impersonate it is needed, as with `kubectl --as`.
+    #[arg(long = "as", value_name = "USER")]
+    pub user: Option<String>,
+    /// A group of that user; repeatable.
+    #[arg(long = "as-group", value_name = "GROUP", action = ArgAction::Append, requires = "user")]
+    pub groups: Vec<String>,
 }
 
 /// Which releases.

@@ -93,6 +93,8 @@ pub(super) mod lists {
         ConnectOptions {
             kubeconfig: args.kubeconfig,
             context: args.kube_context,
+            user: args.user,
+            groups: args.groups,
             ..ConnectOptions::default()
         }
     }

@@ -17,6 +17,10 @@ pub struct ConnectOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The context to use; without it the kubeconfig's current one.
     pub context: Option<String>,
+    /// The user as whom everything is asked, in the name of who asks; nothing for who asks.
+    pub user: Option<String>,
+    /// The groups of that user.
+    pub groups: Vec<String>,
     /// A cluster that is described here, unless a context of the name is there.
     pub described: Option<Described>,
     /// How long one request may take, connection and body included; nothing for the usual limit.
@@ -250,6 +254,10 @@ pub async fn connect(options: &ConnectOptions) -> Result<Connection, ConnectErro
     if let Some(described) = options.described.as_ref().filter(|described| described.server != server) {
         let (context, described) = (context.unwrap_or_default(), described.server.clone());
         return Err(ConnectError::OtherServer { context, server, described });
+    }
+    if let Some(user) = &options.user {
+        config.auth_info.impersonate = Some(user.clone());
+        config.auth_info.impersonate_groups = (!options.groups.is_empty()).then(|| options.groups.clone());
     }
     let client = kube::Client::try_from(config)
         .map_err(|source| ConnectError::Client { server: server.clone(), source: Box::new(source) })?;

@@ -124,7 +124,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
     }
     let session = Session {
         files: Files {
-            policy: None,
+            policy: session.files.policy,
             states: asked.files.iter().map(|file| PathBuf::from(&file.path)).collect(),
             env_files: asked.env_files.iter().map(PathBuf::from).collect(),
             specs: asked.specs.iter().map(PathBuf::from).collect(),
@@ -144,6 +144,8 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             kubeconfig: session.connect.kubeconfig.clone(),
             context: session.connect.context.clone().or_else(|| asked.kube_context.clone()),
             described: None,
+            user: session.connect.user.clone(),
+            groups: session.connect.groups.clone(),
             request_timeout: session.connect.request_timeout,
         },
         selection: Selection {

@@ -277,3 +277,27 @@ spec:
     let wide = offline(["rbac", path, "--cluster-wide"]).expect(0).says("- namespaces\n").stdout;
     assert!(!wide.contains("kind: Role\n"), "{wide}");
 }
+
+/// Everything is asked in the name of the other user: its rights count, and the audit log has it.
+#[test]
+fn a_run_as_another_user_has_the_rights_of_that_user() {
+    let scene = Scene::new("as-other");
+    chart(scene.folder.path(), &[("templates/a.yaml", CONFIG_MAP), ("values.yaml", "map: true\n")]);
+    let file = scene.write("[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"chart\"\n");
+    let path = file.to_str().unwrap();
+    let nobody = format!("{}-nobody", scene.namespace);
+    scene.cluster.statectl(["apply", path, "--yes", "--as", &nobody]).expect(1).complains("forbidden");
+    let somebody = format!("{}-somebody", scene.namespace);
+    let mark = scene.cluster.audit_mark();
+    let arguments = ["apply", path, "--yes", "--as", &somebody, "--as-group", "system:masters"];
+    scene.cluster.statectl(arguments).expect(0);
+    let entries = scene.cluster.requests_since(mark);
+    let writes = entries.iter().filter(|entry| {
+        entry["objectRef"]["namespace"] == scene.namespace.as_str()
+            && entry["user"]["username"] == "admin"
+            && ["create", "update", "patch"].contains(&entry["verb"].as_str().unwrap_or_default())
+    });
+    let users: Vec<&Json> = writes.map(|entry| &entry["impersonatedUser"]["username"]).collect();
+    assert!(users.len() > 2 && users.iter().all(|user| **user == somebody.as_str()), "{users:?}");
+    scene.cluster.statectl(["plan", path, "--as-group", "x"]).expect(64);
+}
