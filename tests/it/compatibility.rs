@@ -285,7 +285,7 @@ fn each_test_that_a_page_names_exists() {
     let sources = sources();
     let mut missing = Vec::new();
     let mut named = 0;
-    for page in ["docs/concepts/recovery.md", "docs/reference/rbac.md"] {
+    for page in ["docs/concepts/recovery.md", "docs/reference/rbac.md", "docs/complaints.md"] {
         let text = std::fs::read_to_string(repository(page)).unwrap();
         for name in text.split('`').skip(1).step_by(2) {
             let test = name.rsplit("::").next().unwrap_or_default();

@@ -52,6 +52,7 @@ mod moves;
 mod notify;
 mod order;
 mod ownership;
+mod pages;
 mod post_renderer;
 mod proof;
 mod provenance;
