@@ -2,15 +2,24 @@
 
 use std::path::PathBuf;
 
-pub use super::desk::{CompletionsArgs, DocsArgs, FmtArgs, GraphArgs, ManArgs};
+pub use super::desk::{CompletionsArgs, DocsArgs, ExplainArgs, FmtArgs, GraphArgs, ManArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 pub use super::reconcile::ReconcileArgs;
 pub use super::records::{HistoryArgs, LockKind, RollbackArgs, UnlockArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+/// Returns the version, with the commit where the build names one (`STATECTL_COMMIT`, as `scripts/package` sets it).
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match option_env!("STATECTL_COMMIT").filter(|commit| !commit.is_empty()) {
+        Some(commit) => format!("{version} ({commit})"),
+        None => version.to_owned(),
+    }
+}
+
 /// Plans and applies Helm releases from a desired-state file, with neither helm nor kubectl.
 #[derive(Debug, Parser)]
-#[command(name = "statectl", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "statectl", version = version(), propagate_version = true, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -527,17 +536,6 @@ pub struct ConfigArgs {
     /// Output.
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Arguments of `explain`.
-#[derive(Args, Debug)]
-pub struct ExplainArgs {
-    /// What is explained: `ready`, `reasons`, or the code of a reason; left out, the topics are listed.
-    #[arg(value_name = "TOPIC")]
-    pub topic: Option<String>,
-    /// The kind, written `Kind` or `Kind.group`; all kinds if it is left out.
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
 }
 
 /// Arguments of `template`, as in `helm template`.

@@ -54,6 +54,17 @@ pub enum GraphFormat {
     Dot,
 }
 
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// What is explained: `ready`, `reasons`, or the code of a reason; left out, the topics are listed.
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<String>,
+    /// The kind, written `Kind` or `Kind.group`; all kinds if it is left out.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
 /// Arguments of `docs`.
 #[derive(Args, Debug)]
 pub struct DocsArgs {

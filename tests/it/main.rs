@@ -52,6 +52,7 @@ mod moves;
 mod notify;
 mod order;
 mod ownership;
+mod packaging;
 mod pages;
 mod post_renderer;
 mod proof;
