@@ -382,6 +382,9 @@ pub struct ApplyArgs {
     /// Releases at once inside a batch; wins over `settings.parallel`.
     #[arg(short = 'p', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub parallel: Option<u16>,
+    /// Carry out only what has this digest, the `effect` of `plan -o json`: what somebody approved, whenever it is applied.
+    #[arg(long, value_name = "DIGEST")]
+    pub approved: Option<String>,
     /// A schedule started this run: `settings.windows` and `maxFailures` count.
     #[arg(long)]
     pub scheduled: bool,

@@ -114,6 +114,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 as_if_owned: false,
                 back_to: None,
                 metrics: None,
+                approved: None,
                 stop: stop.clone(),
                 part: command::Chosen::default(),
             };
@@ -292,6 +293,7 @@ fn reading(
         as_if_owned: false,
         back_to: None,
         metrics: None,
+        approved: None,
         stop: stop.clone(),
         part: command::Chosen::default(),
     })
@@ -342,6 +344,7 @@ async fn apply_with(
         as_if_owned: false,
         back_to: None,
         metrics: reconciles.map(|(_, metrics)| metrics),
+        approved: args.approved,
         stop: stop.clone(),
         part: command::Chosen::default(),
     };

@@ -281,6 +281,13 @@ impl Work<'_> {
             };
             return Ok(self.ended(done, &plan, &outcomes, ending));
         }
+        if let Some(why) = unapproved(session, &plan) {
+            ui::message(&why);
+            let outcomes = left(&plan, "it is not what was approved");
+            outputs.write(|_| String::new(), || report::run_json(&plan, &outcomes))?;
+            let ending = Ending { changes: true, blocked: true, failed: unfit, ..Ending::default() };
+            return Ok(self.ended(done, &plan, &outcomes, ending));
+        }
         if options.warnings_as_errors && errors::warned(&plan) {
             ui::message("nothing was applied");
             let outcomes = left(&plan, "the server warns");
@@ -356,6 +363,18 @@ impl Work<'_> {
         };
         Ok(self.ended(done, &plan, &outcomes, ending))
     }
+}
+
+/// Why a plan is not the one that was approved, if one was and it is another.
+fn unapproved(session: &Session, plan: &Plan) -> Option<String> {
+    let approved = session.approved.as_ref()?;
+    let effect = report::effect(plan);
+    (*approved != effect).then(|| {
+        format!(
+            "nothing was applied: what would be done now is not what was approved\n  approved  {approved}\n  now       \
+             {effect}\nhint: look at the plan above, and approve that one if it is meant"
+        )
+    })
 }
 
 /// What a run that did nothing says of each release.

@@ -336,6 +336,7 @@ async fn prove(request: &Request, text: String, imported: &Imported, told: &mut 
         as_if_owned: true,
         back_to: None,
         metrics: None,
+        approved: None,
         stop: request.stop.clone(),
         part: Chosen::of(read),
     };

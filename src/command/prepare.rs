@@ -63,6 +63,8 @@ pub struct Session {
     pub back_to: Option<u64>,
     /// Where the metrics of the run go, if anybody asked for them.
     pub metrics: Option<Arc<Metrics>>,
+    /// The digest of what somebody agreed to; nothing else is carried out.
+    pub approved: Option<String>,
     /// Asks for the end.
     pub stop: Stop,
     /// The cluster it is about, where the files name several.

@@ -14,7 +14,7 @@ use crate::plan::app_hooks::{self, HookStep, HookStepWork};
 use crate::plan::{Apply, ApplyMode, ObjectAction, Plan, ReleasePlan, SpaceChange, Work};
 
 /// Returns the digest, as `sha256:…`.
-pub(super) fn effect(plan: &Plan) -> String {
+pub fn effect(plan: &Plan) -> String {
     let mut digest = Sha256::new();
     let mut add = |parts: &[&str]| {
         for part in parts {

@@ -22,6 +22,7 @@ mod validate_json;
 pub use clusters_json::{ClusterPart, clusters_json};
 pub use config_json::config_json;
 pub use drift_json::drift_json;
+pub use effect::effect;
 pub use graph::{graph_dot, graph_json, graph_mermaid};
 pub use history_json::{RevisionRow, history_json};
 pub use lock_json::{LockRow, locks_json, nothing_json, unlock_json};

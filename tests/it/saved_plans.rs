@@ -206,3 +206,28 @@ fn the_effect_of_a_plan_is_the_same_as_long_as_it_does_the_same() {
     scene.write(&app("two").replace("apps.still]\nenabled = true", "apps.still]\nenabled = false"));
     assert!(![two, three].contains(&effect()));
 }
+
+/// Somebody agreed to a digest: as long as the effect is that one it is carried out, without another look; another one is not.
+#[test]
+fn only_what_was_approved_is_carried_out() {
+    let (scene, _) = saved("approved");
+    let state = scene.folder.path().join("state.toml");
+    let state = state.to_str().unwrap();
+    let effect = || scene.plan(state.as_ref())["effect"].as_str().unwrap().to_owned();
+    let approved = effect();
+    scene.write(&app("three"));
+    let other = effect();
+    let arguments = |digest: &str| ["apply", state, "--yes", "--approved", digest].map(str::to_owned);
+    scene
+        .cluster
+        .statectl(arguments(&approved))
+        .expect(4)
+        .complains("is not what was approved")
+        .complains(&approved)
+        .complains(&other);
+    assert_eq!(effect(), other, "nothing was applied");
+    scene.cluster.statectl(arguments("sha256:0")).expect(4);
+    scene.cluster.statectl(arguments(&other)).expect(0);
+    // Nothing to do needs nobody's word.
+    scene.cluster.statectl(arguments(&approved)).expect(0).says("no changes");
+}
