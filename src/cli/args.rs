@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 pub use super::desk::{CompletionsArgs, DocsArgs, ExplainArgs, FmtArgs, GraphArgs, ManArgs};
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
+pub use super::outputs::{CiChoice, OutputArgs, ReportArgs, SchemaArgs, WidgetArgs};
 pub use super::reconcile::ReconcileArgs;
 pub use super::records::{HistoryArgs, LockKind, RollbackArgs, UnlockArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -27,6 +28,9 @@ pub struct Cli {
     /// When to colour the output.
     #[arg(long, value_enum, default_value_t = Color::Auto, global = true, value_name = "WHEN")]
     pub color: Color,
+    /// Which CI system reads the output.
+    #[arg(long, value_enum, default_value_t = CiChoice::Auto, global = true, value_name = "SYSTEM")]
+    pub ci: CiChoice,
 }
 
 /// The verbs.
@@ -101,10 +105,10 @@ pub enum Verb {
     ///
     /// Example: statectl man --out /usr/local/share/man/man1
     Man(ManArgs),
-    /// Print the JSON Schema of the desired-state file, for editors.
+    /// Print the JSON Schema of the desired-state file, for editors, or of the format of a report.
     ///
-    /// Example: statectl schema > dsf.schema.json
-    Schema,
+    /// Example: statectl schema > dsf.schema.json; statectl schema plan
+    Schema(SchemaArgs),
     /// Write down which version of each chart the files mean now, and its digest, in `statectl.lock`. Needs no cluster.
     ///
     /// Charts on this machine are not in it. Later runs use what it says; with `--locked` nothing else.
@@ -294,14 +298,6 @@ pub struct SelectionArgs {
     pub with_needs: bool,
 }
 
-/// What is printed.
-#[derive(Args, Debug)]
-pub struct OutputArgs {
-    /// Output format, to stdout or to a file: `text`, `json`, `yaml`, `json=FILE`. Repeatable.
-    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", action = ArgAction::Append)]
-    pub output: Vec<String>,
-}
-
 /// Arguments of `plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
@@ -316,7 +312,10 @@ pub struct PlanArgs {
     pub selection: SelectionArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
+    /// The report for GitLab.
+    #[command(flatten)]
+    pub widget: WidgetArgs,
     /// Exit with 2 when changes are pending.
     #[arg(long, visible_alias = "detailed-exitcode")]
     pub detailed_exit_code: bool,
@@ -357,7 +356,7 @@ pub struct ApplyArgs {
     pub selection: SelectionArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
     /// Do not ask; needed where there is no terminal to ask on.
     #[arg(short = 'y', long)]
     pub yes: bool,
@@ -418,7 +417,7 @@ pub struct TestArgs {
     pub selection: SelectionArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
     /// Show the last lines of tests that passed, too; those of failed ones are always shown.
     #[arg(long)]
     pub logs: bool,
@@ -441,7 +440,7 @@ pub struct DiffArgs {
     pub selection: SelectionArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
     /// Exit with 2 when there are differences.
     #[arg(long, visible_alias = "detailed-exitcode")]
     pub detailed_exit_code: bool,
@@ -464,7 +463,7 @@ pub struct DriftArgs {
     pub selection: SelectionArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
     /// Exit with 2 when there is drift.
     #[arg(long, visible_alias = "detailed-exitcode")]
     pub detailed_exit_code: bool,
@@ -524,7 +523,7 @@ pub struct ValidateArgs {
     pub files: FileArgs,
     /// Output.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ReportArgs,
     /// Do not look for charts and values files.
     #[arg(long)]
     pub skip_charts: bool,

@@ -29,9 +29,10 @@ const fn setting(flag: &'static str, about: &'static str) -> Setting {
 }
 
 /// All of them.
-pub(super) const SETTINGS: [Setting; 18] = [
+pub(super) const SETTINGS: [Setting; 19] = [
     setting("allow-exec", "programs that files name may run"),
     setting("allow-outside-paths", "paths in files may lead out of their repository"),
+    setting("ci", "which CI system reads the output: `auto`, `none`, `github`, `gitlab`"),
     setting("color", "when to colour: `auto`, `always`, `never`"),
     setting("detailed-exit-code", "exit with 2 when changes are pending"),
     setting("environment", "the environment of the files"),
@@ -201,11 +202,19 @@ pub(super) fn note(given: &[Given]) -> Option<String> {
 }
 
 /// Other variables that are read, and what for. Those of CI systems are in `lock::job`.
-pub(super) const VARIABLES: [(&str, &str); 32] = [
+pub(super) const VARIABLES: [(&str, &str); 34] = [
     ("NO_COLOR", "set and not empty: no colour, unless `--color` says so"),
     ("CLICOLOR_FORCE", "not empty and not 0: colour even where there is no terminal"),
     ("TERM", "`dumb`: neither colour nor movement"),
     ("CI", "set: no movement on stderr"),
+    (
+        "GITHUB_ACTIONS",
+        "`true`: GitHub reads the output, unless `--ci` says otherwise; GITLAB_CI is the same for GitLab",
+    ),
+    (
+        "GITHUB_OUTPUT",
+        "on GitHub: takes the outputs of the step; GITHUB_STEP_SUMMARY takes the summary of the job",
+    ),
     ("KUBECONFIG", "kubeconfigs, merged as kubectl merges them; `--kubeconfig` wins"),
     (
         "HTTPS_PROXY",

@@ -6,6 +6,7 @@ mod desk;
 pub mod exit;
 mod helmsman;
 mod moving;
+mod outputs;
 mod reconcile;
 mod records;
 pub mod reference;
@@ -82,8 +83,9 @@ async fn run(cli: Cli) -> ExitCode {
         Err(error) => return fail(&Failure::of("signals cannot be listened to", &error)),
     };
     let console = console(cli.color);
+    ui::ci::begin(cli.ci.decided(&environment()));
     let verb = dispatch(cli.verb, console, &stop);
-    tokio::select! {
+    let code = tokio::select! {
         result = verb => match result {
             Ok((ending, detailed)) => code_of(ending, detailed),
             Err(failure) => fail(&failure),
@@ -92,6 +94,10 @@ async fn run(cli: Cli) -> ExitCode {
             ui::message("ended at once: a release that was under way may say pending; the next plan tells");
             code_of_signal(signal)
         }
+    };
+    match command::ci_ended(code.number()) {
+        Ok(()) => code,
+        Err(failure) => ExitCode::of_all(&[code, fail(&failure)]),
     }
 }
 
@@ -99,7 +105,7 @@ async fn run(cli: Cli) -> ExitCode {
 async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, bool), Failure> {
     match verb {
         Verb::Plan(args) => {
-            let outputs = Outputs::parse(&args.output.output)?;
+            let outputs = args.output.outputs(command::CHANGES)?.with_widget(args.widget.gitlab_report);
             let files = lists::files(args.files)?;
             let session = command::Session {
                 files,
@@ -136,7 +142,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
         Verb::Apply(args) => apply(args, console, stop, Way::Apply).await,
         Verb::Destroy(args) => apply(args, console, stop, Way::Destroy).await,
         Verb::Test(args) => {
-            let outputs = Outputs::parse(&args.output.output)?;
+            let outputs = args.output.outputs(command::TESTS)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             let parallel = args.parallel.map(usize::from);
             let test = async |session: &Session, outputs: &Outputs| {
@@ -145,7 +151,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::each(&session, &outputs, test).await?, false))
         }
         Verb::Diff(args) => {
-            let outputs = Outputs::parse(&args.output.output)?;
+            let outputs = args.output.outputs(command::CHANGES)?;
             let verify = lists::verify(args.verify);
             let session = reading(args.files, args.cluster, args.selection, verify, stop)?;
             let diff = async |session: &Session, outputs: &Outputs| {
@@ -154,7 +160,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::each(&session, &outputs, diff).await?, args.detailed_exit_code))
         }
         Verb::Drift(args) => {
-            let outputs = Outputs::parse(&args.output.output)?;
+            let outputs = args.output.outputs(command::CHANGES)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
             let drift = async |session: &Session, outputs: &Outputs| {
                 command::drift::run(session, console, outputs, args.strict).await
@@ -170,7 +176,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             Ok((command::each(&session, &outputs, status).await?, false))
         }
         Verb::Validate(args) => {
-            let outputs = Outputs::parse(&args.output.output)?;
+            let outputs = args.output.outputs(command::CHECKS)?;
             let files = lists::files(args.files)?;
             Ok((command::validate::run(&files, &environment(), &outputs, args.skip_charts)?, false))
         }
@@ -196,7 +202,7 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
         Verb::Docs(args) => Ok((desk::docs(&args)?, false)),
         Verb::Completions(args) => Ok((desk::completions(&args), false)),
         Verb::Man(args) => Ok((desk::man(&args)?, false)),
-        Verb::Schema => Ok((command::schema::run(), false)),
+        Verb::Schema(args) => Ok((command::schema::run(args.format.as_deref())?, false)),
         Verb::Locks(args) => {
             let outputs = Outputs::parse(&args.output.output)?;
             let session = reading(args.files, args.cluster, args.selection, Verify::default(), stop)?;
@@ -326,7 +332,7 @@ async fn apply_with(
     way: Way,
     reconciles: Option<(Policy, Arc<command::reconcile::Metrics>)>,
 ) -> Result<(Ending, bool), Failure> {
-    let outputs = Outputs::parse(&args.output.output)?;
+    let outputs = args.output.outputs(command::RUNS)?;
     let adopts_from = if let Way::Adopt(from) = &way { Some(from.clone()) } else { None };
     let mut files = lists::files(args.files)?;
     files.scheduled = args.scheduled;

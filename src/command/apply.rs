@@ -325,7 +325,10 @@ impl Work<'_> {
         let writer = locking.behind(writer);
         let programs = app_hooks::Programs::of(session, loaded, &plan)?;
         let progress = ui::progress::Progress::new(console.err, console.live);
-        let show = |event: Event| progress.show(&event);
+        let show = |event: Event| {
+            outputs.event(&event);
+            progress.show(&event);
+        };
         let outcomes = execute::run(
             &plan,
             execute::Run {

@@ -13,9 +13,9 @@ pub async fn run(session: &Session, console: Console, outputs: &Outputs) -> Resu
     errors::checked(&plan)?;
     let text = |terminal: bool| {
         let style = if terminal { console.out } else { Style::plain(console.out.width) };
-        ui::diff_view::render(&plan, style)
+        ui::diff_view::parts(&plan, style)
     };
-    outputs.write(text, || report::diff_json(&plan))?;
+    outputs.write_parts(text, || report::diff_json(&plan))?;
     let failed = errors::show(&plan);
     Ok(Ending { changes: plan.has_changes(), blocked: plan.has_blocked(), failed, ..Ending::default() })
 }

@@ -1,5 +1,6 @@
 //! Reads the desired-state files of a run, with the environment that they ask for.
 
+use super::ci;
 use super::sources::Fetching;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use crate::dsf::{self, Problems};
 use crate::failure::{Failure, FailureClass};
 use crate::host::{env, files};
 use crate::plan::Policy;
+use crate::report;
 
 /// Helmsman reads it from the working folder, without being asked.
 const ENV_FILE: &str = ".env";
@@ -181,6 +183,7 @@ pub(super) fn unreadable_state(path: &Path, error: &files::FileError) -> Failure
 
 /// Returns the failure for files with problems.
 pub(super) fn refused(problems: &Problems) -> Failure {
+    ci::annotate(&report::validate_json(&[], Some(problems), &[], &[]));
     Failure::block(FailureClass::Usage, problems.to_string().trim_end().to_owned())
 }
 

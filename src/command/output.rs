@@ -1,12 +1,16 @@
 //! Where results go, and in which form.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value as Json;
+
+use super::ci;
+use crate::execute::Event;
 use crate::failure::{Failure, FailureClass};
-use crate::host::{files, secrets};
-use crate::report;
-use crate::ui;
+use crate::host::{clock, files, secrets};
+use crate::report::{self, forms};
+use crate::ui::{self, ci::Ci};
 
 /// A form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +21,70 @@ pub enum Format {
     Json,
     /// For machines, and for people who compare.
     Yaml,
+    /// One JSON object a line; events as they happen.
+    Ndjson,
+    /// For comments on merge requests.
+    Markdown,
+    /// A page for a browser.
+    Html,
+    /// JUnit's XML.
+    Junit,
+    /// GitLab's code quality report.
+    Gitlab,
+    /// What GitLab shows of a plan on a merge request; has a flag of its own.
+    GitlabWidget,
 }
 
 impl Format {
-    const ALL: [(&'static str, Format); 3] =
-        [("text", Format::Text), ("json", Format::Json), ("yaml", Format::Yaml)];
+    fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+            Format::Yaml => "yaml",
+            Format::Ndjson => "ndjson",
+            Format::Markdown => "markdown",
+            Format::Html => "html",
+            Format::Junit => "junit",
+            Format::Gitlab => "gitlab",
+            Format::GitlabWidget => "gitlab-report",
+        }
+    }
 }
+
+/// The forms of a verb.
+pub type Forms = &'static [Format];
+
+/// Of verbs that list something.
+const LISTS: Forms = &[Format::Text, Format::Json, Format::Yaml];
+/// Of verbs that show changes or differences.
+pub const CHANGES: Forms =
+    &[Format::Text, Format::Json, Format::Yaml, Format::Ndjson, Format::Markdown, Format::Html];
+/// Of verbs that carry something out.
+pub const RUNS: Forms = &[
+    Format::Text,
+    Format::Json,
+    Format::Yaml,
+    Format::Ndjson,
+    Format::Markdown,
+    Format::Html,
+    Format::Junit,
+];
+/// Of `test`.
+pub const TESTS: Forms =
+    &[Format::Text, Format::Json, Format::Yaml, Format::Ndjson, Format::Markdown, Format::Junit];
+/// Of `validate`.
+pub const CHECKS: Forms = &[
+    Format::Text,
+    Format::Json,
+    Format::Yaml,
+    Format::Ndjson,
+    Format::Markdown,
+    Format::Junit,
+    Format::Gitlab,
+];
+
+/// How many bytes Markdown may have if nobody says; a comment on GitHub may have a little more.
+pub const MOST_BYTES: usize = 65_000;
 
 /// The results asked for: at most one goes to stdout, any number to files.
 #[derive(Clone, Debug)]
@@ -30,6 +92,10 @@ pub struct Outputs {
     /// What stdout gets.
     pub stdout: Format,
     files: Vec<(Format, PathBuf)>,
+    forms: Forms,
+    most: usize,
+    /// How many events were written.
+    events: Arc<Mutex<u64>>,
     gathered: Gathered,
 }
 
@@ -47,11 +113,19 @@ struct Gathering {
 }
 
 impl Outputs {
-    /// Reads `-o FORMAT` and `-o FORMAT=FILE`.
+    /// Reads `-o FORMAT` and `-o FORMAT=FILE` of a verb that lists something.
     ///
     /// # Errors
     /// An unknown format, or two for stdout.
     pub fn parse(asked: &[String]) -> Result<Self, Failure> {
+        Self::of(asked, LISTS, MOST_BYTES)
+    }
+
+    /// Reads `-o FORMAT` and `-o FORMAT=FILE` of a verb with these forms; Markdown gets at most `most` bytes.
+    ///
+    /// # Errors
+    /// A format that the verb has not, or two for stdout.
+    pub fn of(asked: &[String], forms: Forms, most: usize) -> Result<Self, Failure> {
         let mut stdout = None;
         let mut files = Vec::new();
         for text in asked {
@@ -59,14 +133,13 @@ impl Outputs {
                 Some((name, path)) => (name, Some(PathBuf::from(path))),
                 None => (text.as_str(), None),
             };
-            let format = Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
-            let Some(format) = format else {
-                let known: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
+            let Some(format) = forms.iter().copied().find(|format| format.name() == name) else {
+                let known: Vec<&str> = forms.iter().map(|format| format.name()).collect();
                 let failure = Failure::new(
                     FailureClass::Usage,
-                    format!("-o {text}: there is no output format `{name}`"),
+                    format!("-o {text}: there is no output format `{name}` here"),
                 );
-                return Err(failure.hint(format!("known formats: {}", known.join(", "))));
+                return Err(failure.hint(format!("this verb has: {}", known.join(", "))));
             };
             match path {
                 Some(path) => files.push((format, path)),
@@ -77,7 +150,39 @@ impl Outputs {
                 None => stdout = Some(format),
             }
         }
-        Ok(Self { stdout: stdout.unwrap_or(Format::Text), files, gathered: Gathered::default() })
+        let (stdout, events) = (stdout.unwrap_or(Format::Text), Arc::default());
+        Ok(Self { stdout, files, forms, most, events, gathered: Gathered::default() })
+    }
+
+    /// Adds the small report of a plan that GitLab shows.
+    #[must_use]
+    pub fn with_widget(mut self, path: Option<PathBuf>) -> Self {
+        self.files.extend(path.map(|path| (Format::GitlabWidget, path)));
+        self
+    }
+
+    /// Writes an event of a run, where events were asked for. A file that cannot be written is told of at the end.
+    pub fn event(&self, event: &Event) {
+        let wanted = |format: Format| format == Format::Ndjson;
+        if !wanted(self.stdout) && !self.files.iter().any(|(format, _)| wanted(*format)) {
+            return;
+        }
+        // Lines of two releases must not be mixed up: it is held until the line is written.
+        let mut number = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        *number += 1;
+        let line = forms::event_line(event, *number, &clock::now().to_string());
+        let line = format!("{}\n", safe(&line));
+        for (_, path) in self.files.iter().filter(|(format, _)| wanted(*format)) {
+            let written = if *number == 1 {
+                files::write_atomic(path, line.as_bytes())
+            } else {
+                files::append(path, line.as_bytes())
+            };
+            drop(written);
+        }
+        if wanted(self.stdout) {
+            ui::result(&unobeyed(Format::Ndjson, line, ""));
+        }
     }
 
     /// Returns the same outputs for the results of several clusters: texts for people go to stdout as they come, all
@@ -127,12 +232,29 @@ impl Outputs {
 
     /// Writes a result in every form asked for: `text` tells it for people (and learns whether it goes to the
     /// terminal), `json` for machines.
+    ///
+    /// # Errors
+    /// A file cannot be written.
     pub fn write(&self, text: impl Fn(bool) -> String, json: impl Fn() -> String) -> Result<(), Failure> {
+        self.write_parts(|terminal| vec![(String::new(), text(terminal))], json)
+    }
+
+    /// As [`Outputs::write`], of parts with a heading each, which a CI system can fold.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_parts(
+        &self,
+        text: impl Fn(bool) -> Vec<(String, String)>,
+        json: impl Fn() -> String,
+    ) -> Result<(), Failure> {
+        let joined =
+            |terminal: bool| -> String { text(terminal).into_iter().map(|(_, body)| body).collect() };
         if self.gathered.0.is_some() {
             if self.stdout == Format::Text {
-                ui::result(&ui::told(&text(true)));
+                ui::result(&ci::folded(&text(true)));
             }
-            let (text, json) = (text(false), json());
+            let (text, json) = (joined(false), json());
             self.with(|all| {
                 if let Some(last) = all.last_mut() {
                     last.text.push_str(&text);
@@ -141,17 +263,78 @@ impl Outputs {
             });
             return Ok(());
         }
-        let make = |format: Format, terminal: bool| match format {
-            Format::Text => ui::told(&text(terminal)).into_owned(),
-            Format::Json => json(),
-            Format::Yaml => report::as_yaml(&json()),
-        };
+        let json = json();
         for (format, path) in &self.files {
-            let written = files::write_atomic(path, secrets::redact(&make(*format, false)).as_bytes());
-            written.map_err(|error| Failure::of("the report could not be written", &error))?;
+            let content = match format {
+                Format::Text => ui::told(&joined(false)).into_owned(),
+                other => self.made(*other, &json),
+            };
+            self.write_file(*format, path, &content)?;
         }
-        ui::result(&make(self.stdout, true));
+        match self.stdout {
+            Format::Text => ui::result(&ci::folded(&text(true))),
+            other => ui::result(&unobeyed(other, self.made(other, &json), &json)),
+        }
+        if ui::ci::current() == Ci::GitHub && self.forms.contains(&Format::Markdown) {
+            ci::tell_github(&safe(&json), self.most)?;
+        }
         Ok(())
+    }
+
+    fn write_file(&self, format: Format, path: &Path, content: &str) -> Result<(), Failure> {
+        let content = secrets::redact(content);
+        let began = *self.events.lock().unwrap_or_else(PoisonError::into_inner) > 0;
+        let written = if format == Format::Ndjson && began {
+            files::append(path, content.as_bytes())
+        } else {
+            files::write_atomic(path, content.as_bytes())
+        };
+        written.map_err(|error| Failure::of("the report could not be written", &error))
+    }
+
+    fn made(&self, format: Format, json: &str) -> String {
+        match format {
+            Format::Text => String::new(),
+            Format::Json => json.to_owned(),
+            Format::Yaml => report::as_yaml(json),
+            Format::Ndjson => forms::lines(&safe(json)),
+            Format::Markdown => forms::markdown(&safe(json), self.most),
+            Format::Html => forms::html(&safe(json)),
+            Format::Junit => forms::junit(&safe(json)),
+            Format::Gitlab => forms::gitlab_quality(&safe(json)),
+            Format::GitlabWidget => forms::gitlab_widget(&safe(json)),
+        }
+    }
+}
+
+/// Returns a report whose texts have no known secret, and nothing that a terminal would obey: forms escape texts in ways in
+/// which a secret would not be found any more.
+fn safe(json: &str) -> Json {
+    fn walk(value: &mut Json) {
+        match value {
+            Json::String(text) => *text = ui::readable(text).into_owned(),
+            Json::Array(all) => all.iter_mut().for_each(walk),
+            Json::Object(all) => all.iter_mut().for_each(|(_, value)| walk(value)),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+    // A report is JSON that was just written.
+    let mut report = serde_json::from_str(json).unwrap_or_default();
+    walk(&mut report);
+    report
+}
+
+/// Returns a result for stdout of which a runner of GitHub obeys nothing, and which still says the same.
+fn unobeyed(format: Format, text: String, json: &str) -> String {
+    if ui::ci::current() != Ci::GitHub || !ui::ci::is_command(&text) {
+        return text;
+    }
+    let escaped = |json: &str| json.replace("##[", "#\\u0023[");
+    match format {
+        Format::Json | Format::Ndjson | Format::Gitlab | Format::GitlabWidget => escaped(&text),
+        // Texts of several lines stand in YAML as they are; JSON is YAML too, and has them in one line.
+        Format::Yaml => escaped(json),
+        Format::Text | Format::Markdown | Format::Html | Format::Junit => ui::ci::neutralised(&text),
     }
 }
 
@@ -169,7 +352,7 @@ mod tests {
         assert_eq!(outputs.stdout, Format::Text);
         assert_eq!(outputs.files.len(), 2);
         assert_eq!(parse(&[]).unwrap().stdout, Format::Text);
-        for bad in [&["yml"][..], &["text", "json"]] {
+        for bad in [&["yml"][..], &["text", "json"], &["html"], &["gitlab-report"]] {
             assert_eq!(parse(bad).unwrap_err().class, FailureClass::Usage);
         }
     }

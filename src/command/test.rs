@@ -53,7 +53,10 @@ pub async fn run(
     let writer = Writer::new(cluster.reader.clone());
     let locking = Locking::of(session, &loaded, &writer, "test", None);
     let progress = Progress::new(console.err, console.live);
-    let show = |event: Event| progress.show(&event);
+    let show = |event: Event| {
+        outputs.event(&event);
+        progress.show(&event);
+    };
     let run = execute::Run {
         writer: &writer,
         locks: locking.locks(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::charts::ChartCache;
 use super::load::{Files, Look};
-use super::{Ending, Outputs};
+use super::{Ending, Outputs, ci};
 use crate::chart;
 use crate::dsf::state::{ChartSource, ChartVersion, DesiredState};
 use crate::dsf::{self, Code, Complaint, Level, Loaded, Note, Problems};
@@ -36,6 +36,7 @@ pub fn run(
         return failed(&problems, &loaded.notes, &read.notes, outputs);
     }
     let names: Vec<&str> = loaded.files().collect();
+    ci::annotate(&report::validate_json(&names, None, &loaded.notes, &read.notes));
     outputs.write(
         |_| text(&loaded, &read.notes),
         || report::validate_json(&names, None, &loaded.notes, &read.notes),

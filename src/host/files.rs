@@ -73,6 +73,16 @@ pub fn write_public(path: &Path, content: &[u8]) -> Result<(), FileError> {
     })
 }
 
+/// Writes at the end of a file, which is made if it is not there.
+///
+/// # Errors
+/// It cannot be written.
+pub fn append(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError { action: "append to", path: path.to_owned(), source };
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    file.write_all(content).map_err(failed)
+}
+
 /// Makes a folder, and those that lead to it, if they are not there.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! `statectl.plan/v1`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::effect::effect;
@@ -17,6 +19,7 @@ struct PlanReport<'a> {
     context: &'a str,
     changes: bool,
     blocked: bool,
+    summary: Summary,
     /// The digest of what carrying the plan out does.
     effect: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -27,6 +30,31 @@ struct PlanReport<'a> {
     batches: Vec<Vec<String>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
+}
+
+/// How much is done, by what is done.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    /// Whether a release is uninstalled, or an object deleted, be it to be created again.
+    has_destroy: bool,
+    releases: BTreeMap<&'static str, usize>,
+    objects: BTreeMap<&'static str, usize>,
+}
+
+fn summary(plan: &Plan) -> Summary {
+    let (mut releases, mut objects) = (BTreeMap::new(), BTreeMap::new());
+    for release in &plan.releases {
+        *releases.entry(release.action.name()).or_default() += 1;
+        // Nothing is done with those of a release that is refused.
+        for object in release.objects.iter().filter(|_| release.action.is_change()) {
+            *objects.entry(object.action.name()).or_default() += 1;
+        }
+    }
+    let gone =
+        |counts: &BTreeMap<&str, usize>, names: &[&str]| names.iter().any(|name| counts.contains_key(name));
+    let has_destroy = gone(&releases, &["uninstall", "reinstall"]) || gone(&objects, &["delete", "replace"]);
+    Summary { has_destroy, releases, objects }
 }
 
 #[derive(Serialize)]
@@ -157,6 +185,7 @@ pub fn plan_json(plan: &Plan) -> String {
         context: &plan.context,
         changes: plan.has_changes(),
         blocked: plan.has_blocked(),
+        summary: summary(plan),
         effect: effect(plan),
         namespaces: plan.namespaces.iter().map(|namespace| namespace.name.as_str()).collect(),
         namespace_changes: plan.namespaces.iter().map(namespace_report).collect(),

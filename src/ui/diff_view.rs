@@ -3,9 +3,9 @@
 use super::Style;
 use crate::plan::{ObjectAction, ObjectPlan, Plan, Reason, ReleasePlan};
 
-/// Returns the differences as text.
-pub fn render(plan: &Plan, style: Style) -> String {
-    let mut lines = Vec::new();
+/// Returns the differences as text: a heading and a text for each release, one without a heading if there is none.
+pub fn parts(plan: &Plan, style: Style) -> Vec<(String, String)> {
+    let mut parts = Vec::new();
     for release in &plan.releases {
         let objects: Vec<&ObjectPlan> =
             release.objects.iter().filter(|object| object.action != ObjectAction::None).collect();
@@ -15,19 +15,19 @@ pub fn render(plan: &Plan, style: Style) -> String {
         {
             continue;
         }
-        lines.push(style.bold(&format!("{} {}", release.key, release.action)));
+        let title = format!("{} {}", release.key, release.action);
+        let mut lines = vec![style.bold(&title)];
         lines.extend(why(release).map(|text| format!("    {text}")));
         for object in objects {
             lines.extend(object_lines(object, style));
         }
-        lines.push(String::new());
+        let between = if parts.is_empty() { "" } else { "\n" };
+        parts.push((title, format!("{between}{}\n", lines.join("\n").trim_end())));
     }
-    if lines.is_empty() {
-        lines.push("no differences".to_owned());
+    if parts.is_empty() {
+        parts.push((String::new(), "no differences\n".to_owned()));
     }
-    let mut text = lines.join("\n").trim_end().to_owned();
-    text.push('\n');
-    text
+    parts
 }
 
 /// Only what blocks a release, or what a release without objects changes, needs a word.

@@ -4,6 +4,7 @@
 //! of (data, style); meaning never hangs on colour alone.
 
 pub mod ask;
+pub mod ci;
 mod clean;
 pub mod config_view;
 pub mod diff_view;
@@ -21,8 +22,23 @@ use std::io::Write as _;
 
 use crate::host::secrets;
 
-/// Returns a text for people: without what a terminal would obey, and with every known secret masked.
+/// Returns a text for people: without what a terminal or a CI system would obey, and with every known secret masked.
 pub fn told(text: &str) -> Cow<'_, str> {
+    let shown = readable(text);
+    if ci::current() == ci::Ci::GitHub && ci::is_command(&shown) {
+        return Cow::Owned(ci::neutralised(&shown));
+    }
+    shown
+}
+
+/// Writes commands for a CI system to stderr: the caller has made them of escaped parts.
+pub fn commands(lines: &str) {
+    let mut err = std::io::stderr().lock();
+    drop(err.write_all(secrets::redact(lines).as_bytes()));
+}
+
+/// Returns a text without what a terminal would obey, and with every known secret masked.
+pub fn readable(text: &str) -> Cow<'_, str> {
     match secrets::redact(text) {
         Cow::Borrowed(text) => clean::clean(text),
         Cow::Owned(text) => Cow::Owned(clean::clean(&text).into_owned()),

@@ -51,6 +51,7 @@ mod locks;
 mod moves;
 mod notify;
 mod order;
+mod outputs;
 mod ownership;
 mod packaging;
 mod pages;

@@ -29,6 +29,9 @@ pub(crate) fn secret(text: &str) -> &str {
     for part in [text].into_iter().chain(text.lines()).filter(|part| part.len() >= SHORTEST) {
         let json = serde_json::Value::from(part).to_string();
         forms.extend([part.to_owned(), json[1..json.len() - 1].to_owned(), part.replace('\'', "''")]);
+        // In HTML and XML.
+        let escapes = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+        forms.push(escapes.iter().fold(part.to_owned(), |text, (from, to)| text.replace(*from, to)));
         // Base64 in all three ways to divide it, as a part of whatever is longer.
         for shift in 0..3_usize {
             let encoded = STANDARD_NO_PAD.encode([&b"__"[..shift], part.as_bytes()].concat());
