@@ -67,6 +67,7 @@ mod recovery;
 mod reference;
 mod releases;
 mod render;
+mod report_page;
 mod requests;
 mod rollback;
 mod rows;
