@@ -202,7 +202,7 @@ pub(super) fn note(given: &[Given]) -> Option<String> {
 }
 
 /// Other variables that are read, and what for. Those of CI systems are in `lock::job`.
-pub(super) const VARIABLES: [(&str, &str); 34] = [
+pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("NO_COLOR", "set and not empty: no colour, unless `--color` says so"),
     ("CLICOLOR_FORCE", "not empty and not 0: colour even where there is no terminal"),
     ("TERM", "`dumb`: neither colour nor movement"),
@@ -240,6 +240,11 @@ pub(super) const VARIABLES: [(&str, &str); 34] = [
     ("VAULT_CLIENT_CERT", "a certificate to show; VAULT_CLIENT_KEY is its key"),
     ("VAULT_SKIP_VERIFY", "refused when set: a vault whose certificate cannot be checked is not asked"),
     ("USER", "who holds a lock, for other people to read; LOGNAME and USERNAME are the same"),
+    (
+        "GITHUB_BASE_REF",
+        "the target of a pull request, for `affected --base auto`; on GitLab CI_MERGE_REQUEST_DIFF_BASE_SHA",
+    ),
+    ("STATECTL_COMMIT", "when it is built: the commit that `--version` shows"),
     ("GITHUB_RUN_ID", "with GITHUB_SERVER_URL and GITHUB_REPOSITORY: which job holds a lock"),
     ("CI_JOB_URL", "the same on GitLab, with CI_PIPELINE_URL and CI_PIPELINE_ID"),
     ("BUILD_URL", "the same on Jenkins, with BUILD_NUMBER"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory as _, ValueEnum};
 
-use super::args::{Cli, FileArgs, SelectionArgs};
+use super::args::{Cli, FileArgs, OutputArgs, SelectionArgs};
 use super::reference;
 use crate::command::graph::GraphForm;
 use crate::command::{Ending, fmt};
@@ -25,6 +25,29 @@ pub struct FmtArgs {
     /// What the standard input would be called; the ending tells its syntax.
     #[arg(long, value_name = "NAME", default_value = "stdin.toml")]
     pub stdin_name: String,
+}
+
+/// Arguments of `affected`.
+#[derive(Args, Debug)]
+pub struct AffectedArgs {
+    /// Files.
+    #[command(flatten)]
+    pub files: FileArgs,
+    /// What is compared with: a branch, a tag, a commit, or `auto`.
+    #[arg(long, value_name = "REVISION", default_value = "auto")]
+    pub base: String,
+    /// What is compared; without it the files as they are.
+    #[arg(long, value_name = "REVISION")]
+    pub head: Option<String>,
+    /// Also releases that need an affected one.
+    #[arg(long)]
+    pub with_dependents: bool,
+    /// Print the matrix of a GitHub workflow instead: one job a release.
+    #[arg(long, conflicts_with = "output")]
+    pub matrix: bool,
+    /// Output.
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// Arguments of `graph`.

@@ -10,6 +10,7 @@ mod outputs;
 mod reconcile;
 mod records;
 pub mod reference;
+mod rendering;
 mod settings;
 
 use std::ffi::OsString;
@@ -191,6 +192,19 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
         Verb::Lock(args) => {
             let files = lists::files(args.files)?;
             Ok((command::lock::run(&files, &environment(), console).await?, false))
+        }
+        Verb::Affected(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let request = command::affected::Request {
+                files: lists::files(args.files)?,
+                environment: environment(),
+                base: args.base,
+                head: args.head,
+                with_dependents: args.with_dependents,
+                matrix: args.matrix,
+                stop: stop.clone(),
+            };
+            Ok((command::affected::run(&request, &outputs).await?, false))
         }
         Verb::Graph(args) => {
             let form = desk::graph_form(args.output);

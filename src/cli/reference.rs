@@ -102,7 +102,7 @@ fn configuration() -> String {
         let _ = writeln!(out, "| `{}` | `{}` | {} |", setting.flag, setting.variable(), cell(setting.about));
     }
     out.push_str("\n## Other variables\n\n| variable | what it is for |\n|---|---|\n");
-    for (name, about) in &VARIABLES {
+    for (name, about) in VARIABLES {
         let _ = writeln!(out, "| `{name}` | {} |", cell(about));
     }
     out.push_str(

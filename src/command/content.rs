@@ -244,9 +244,12 @@ pub(super) async fn render_all(
 }
 
 /// Renders every job without a cluster: every object that a chart looks up is absent.
-pub(super) fn render_offline(jobs: Vec<Job>) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
+pub(super) fn render_offline(
+    jobs: Vec<Job>,
+    seed: [u8; 32],
+) -> BTreeMap<ReleaseKey, Result<Rendered, Reason>> {
     let capabilities = Capabilities::offline();
-    let offline = |job: Job| Attempt { lookups: Lookups::offline(), ..Attempt::new(job) };
+    let offline = |job: Job| Attempt { lookups: Lookups::offline(), seed, ..Attempt::new(job) };
     let tried = render_chunk(jobs.into_iter().map(offline).collect(), &capabilities);
     let done = tried.into_iter().filter_map(|tried| match tried {
         Tried::Done(key, result) => Some((key, *result)),

@@ -1,5 +1,6 @@
 //! The verbs, one file each: resolve, observe, plan, show, execute, report.
 
+pub mod affected;
 mod app_hooks;
 pub mod apply;
 mod arrivals;

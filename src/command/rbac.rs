@@ -7,6 +7,7 @@ use super::output::Outputs;
 use super::{Ending, Session, app_hooks, preflight, remote_secrets};
 use crate::dsf::state::Release;
 use crate::failure::{Failure, FailureClass};
+use crate::host::random;
 use crate::lock::Name;
 use crate::model::{GroupVersionKind, ReleaseKey};
 use crate::plan::rights::{self, FileRelease, KindName, Rights};
@@ -42,7 +43,7 @@ async fn print(session: &Session, outputs: &Outputs, options: &Options) -> Resul
     let jobs = session.jobs(&releases, &loaded, cluster.as_ref(), |_| Past::default()).await;
     let rendered = match &cluster {
         Some(cluster) => content::render_all(cluster, jobs).await,
-        None => content::render_offline(jobs),
+        None => content::render_offline(jobs, random::bytes()),
     };
     let rendered = all_rendered(rendered)?;
     let objects = rendered.values().flat_map(|rendered| rendered.crds.iter().chain(&rendered.objects));

@@ -22,7 +22,7 @@ use crate::dsf::GitChart;
 #[non_exhaustive]
 pub enum GitError {
     /// There is no such program.
-    #[error("the program `git` is not on PATH; charts in git repositories need it")]
+    #[error("the program `git` is not on PATH; charts in git repositories, and `affected`, need it")]
     Missing,
     /// It cannot be run, or there is no room for its work.
     #[error("git cannot be run")]
@@ -76,6 +76,67 @@ pub async fn pull(chart: &GitChart, shown: &str) -> Result<Vec<u8>, GitError> {
     packed(&files).map_err(GitError::Run)
 }
 
+/// The files of a repository at one commit, in a folder that goes with this.
+pub struct Snapshot(Work);
+
+impl Snapshot {
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.0.0
+    }
+}
+
+/// Returns the id of the commit that a revision means; `A...B` means where the two parted.
+///
+/// # Errors
+/// git does not know it.
+pub async fn resolve(repository: &Path, revision: &str) -> Result<String, GitError> {
+    let shown = repository.display().to_string();
+    let said = match revision.split_once("...") {
+        Some((a, b)) => ask(repository, &shown, &["merge-base", "--end-of-options", a, b], None).await?,
+        None => {
+            let commit = format!("{revision}^{{commit}}");
+            ask(repository, &shown, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], None)
+                .await?
+        }
+    };
+    Ok(said.trim().to_owned())
+}
+
+/// Returns the files at a revision. Neither the work tree nor the index is touched.
+///
+/// # Errors
+/// git does not give them.
+pub async fn snapshot(repository: &Path, revision: &str) -> Result<Snapshot, GitError> {
+    let shown = repository.display().to_string();
+    let commit = resolve(repository, revision).await?;
+    let index = Work::new().map_err(GitError::Run)?;
+    let file = index.0.join("index");
+    let work = Work::new().map_err(GitError::Run)?;
+    ask(repository, &shown, &["read-tree", &commit], Some(&file)).await?;
+    let prefix = format!("--prefix={}/", work.0.display());
+    ask(repository, &shown, &["checkout-index", "--all", "--quiet", &prefix], Some(&file)).await?;
+    // The folder counts as a repository of its own: paths may not leave it.
+    std::fs::create_dir(work.0.join(".git")).map_err(GitError::Run)?;
+    Ok(Snapshot(work))
+}
+
+/// Runs git on a repository that is there, with an index of its own, and returns what it says.
+async fn ask(
+    repository: &Path,
+    shown: &str,
+    arguments: &[&str],
+    index: Option<&Path>,
+) -> Result<String, GitError> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.hooksPath=/dev/null"]).args(arguments).current_dir(repository);
+    command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
+    if let Some(index) = index {
+        command.env("GIT_INDEX_FILE", index);
+    }
+    program::answer(&mut command).await.map_err(|ended| of_ended(ended, shown))
+}
+
 /// Packs the files of a chart. Neither times nor owners are in the archive, and nothing is compressed: the bytes then hang on
 /// nothing but the files.
 fn packed(files: &[File]) -> std::io::Result<Vec<u8>> {
@@ -112,14 +173,18 @@ async fn git(folder: &Path, shown: &str, arguments: &[&str]) -> Result<(), GitEr
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE");
-    program::run(&mut command).await.map_err(|ended| match ended {
+    program::run(&mut command).await.map_err(|ended| of_ended(ended, shown))
+}
+
+fn of_ended(ended: Ended, shown: &str) -> GitError {
+    match ended {
         Ended::Missing => GitError::Missing,
         Ended::NotRun(error) => GitError::Run(error),
         Ended::TimedOut => GitError::TimedOut { repository: shown.to_owned() },
         Ended::Failed(said) => {
             GitError::Refused { repository: shown.to_owned(), said: without_passwords(&said) }
         }
-    })
+    }
 }
 
 /// git shows addresses as they were given, with what stands before the `@`.

@@ -29,7 +29,21 @@ pub(super) enum Ended {
 /// # Errors
 /// It did not end well.
 pub(super) async fn run(command: &mut Command) -> Result<(), Ended> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    command.stdout(Stdio::null());
+    ended(command).await.map(drop)
+}
+
+/// Runs a program to its end and returns what it writes to stdout.
+///
+/// # Errors
+/// It did not end well.
+pub(super) async fn answer(command: &mut Command) -> Result<String, Ended> {
+    command.stdout(Stdio::piped());
+    ended(command).await.map(|said| String::from_utf8_lossy(&said).into_owned())
+}
+
+async fn ended(command: &mut Command) -> Result<Vec<u8>, Ended> {
+    command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     let child = command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Ended::Missing,
         _ => Ended::NotRun(error),
@@ -37,7 +51,7 @@ pub(super) async fn run(command: &mut Command) -> Result<(), Ended> {
     let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
     let output = output.map_err(|_| Ended::TimedOut)?.map_err(Ended::NotRun)?;
     if output.status.success() {
-        return Ok(());
+        return Ok(output.stdout);
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().lines().last().unwrap_or_default();

@@ -2,6 +2,7 @@
 //!
 //! Every form carries a tag with its version. Keys are never given another meaning under the same tag.
 
+mod affected_json;
 mod clusters_json;
 mod config_json;
 mod drift_json;
@@ -21,6 +22,7 @@ mod status_json;
 mod test_json;
 mod validate_json;
 
+pub use affected_json::{AffectedRow, affected_json, matrix_json};
 pub use clusters_json::{ClusterPart, clusters_json};
 pub use config_json::config_json;
 pub use drift_json::drift_json;

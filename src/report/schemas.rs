@@ -1,7 +1,8 @@
 //! The published JSON Schemas of the formats.
 
 /// Each tag without `statectl.` and version, and its schema.
-pub const SCHEMAS: [(&str, &str); 18] = [
+pub const SCHEMAS: [(&str, &str); 19] = [
+    ("affected", include_str!("../../docs/reference/schemas/affected.json")),
     ("clusters", include_str!("../../docs/reference/schemas/clusters.json")),
     ("config", include_str!("../../docs/reference/schemas/config.json")),
     ("diff", include_str!("../../docs/reference/schemas/diff.json")),

@@ -8,6 +8,7 @@
 )]
 
 mod adoption;
+mod affected;
 mod app_hooks;
 mod as_helm;
 mod bad_input;

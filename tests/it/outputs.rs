@@ -278,7 +278,7 @@ fn problems_of_files_are_shown_where_they_are() {
 }
 
 /// Fails the test unless a document fits the published schema of its format, and has no key that the schema lacks.
-fn fits(document: &Json) {
+pub(crate) fn fits(document: &Json) {
     let tag = document["format"].as_str().unwrap();
     let schema = offline(["schema", tag]).expect(0).json();
     let name = tag.trim_start_matches("statectl.").trim_end_matches("/v1");
