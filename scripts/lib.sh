@@ -260,6 +260,28 @@ build_registry_locked() {
     rmdir -- "$dir/.new"
 }
 
+actionlint_dir() {
+    printf '%s/actionlint-%s\n' "$TOOLS_DIR" "$(pinned actionlint github.com/rhysd/actionlint)"
+}
+
+# build_actionlint: what looks at the workflows that are given as examples.
+build_actionlint() {
+    [[ -x $(actionlint_dir)/actionlint ]] || with_lock "$TOOLS_DIR/.actionlint.lock" build_actionlint_locked
+}
+
+build_actionlint_locked() {
+    local module=github.com/rhysd/actionlint version dir
+    version=$(pinned actionlint "$module")
+    dir=$(actionlint_dir)
+    [[ ! -x $dir/actionlint ]] || return 0
+    need_go "actionlint $version"
+    say "building actionlint $version"
+    build_into "$dir/.new" "$SCRIPTS_DIR/gomod/actionlint" "-X $module.version=${version#v}" "$module/cmd/actionlint"
+    check_version "$dir/.new/actionlint" "${version#v}" -version
+    mv -f -- "$dir/.new/actionlint" "$dir/actionlint"
+    rmdir -- "$dir/.new"
+}
+
 helm_dir() { printf '%s/helm-%s\n' "$TOOLS_DIR" "$(pinned "helm$1" "helm.sh/helm/v$1")"; }
 
 # build_helm 3|4: real Helm, as the yardstick that statectl is compared with.

@@ -13,6 +13,7 @@ mod app_hooks;
 mod as_helm;
 mod bad_input;
 mod chart_tests;
+mod ci_examples;
 mod clocks;
 mod clusters;
 mod compatibility;
