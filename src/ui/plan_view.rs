@@ -65,7 +65,8 @@ struct View {
 impl View {
     fn heading(&mut self, plan: &Plan) {
         let cluster = &plan.cluster;
-        self.lines.push(self.style.bold(&format!("Plan for context `{}` on {cluster}", plan.context)));
+        let heading = format!("Plan for context `{}` on {cluster}", plan.context);
+        self.lines.extend(wrap(&heading, self.style.width).iter().map(|row| self.style.bold(row)));
         for note in &plan.notes {
             self.wrapped("note: ", note, 0);
         }
@@ -108,7 +109,7 @@ impl View {
         let first = release.reasons.first().map(Reason::to_string).unwrap_or_default();
         let head = head.trim_end();
         let indent = console::measure_text_width(head) + 4;
-        if indent + console::measure_text_width(&first) <= style.width {
+        if !first.contains('\n') && indent + console::measure_text_width(&first) <= style.width {
             self.lines.push(format!("{sign} {}  {first}", self.weight(release, head)));
         } else {
             self.lines.push(format!("{sign} {}", self.weight(release, head)));
@@ -194,7 +195,7 @@ impl View {
         let words: Vec<String> =
             object.reasons.iter().map(|reason| shown_for_object(reason, object)).collect();
         let line = format!("{}  {}: {}", object.key, object.action.name(), words.join("; "));
-        let mut rows = wrap(&line, style.width.saturating_sub(6)).into_iter();
+        let mut rows = wrap(&line, style.width.saturating_sub(8)).into_iter();
         self.lines.push(format!("    {sign} {}", rows.next().unwrap_or_default()));
         self.lines.extend(rows.map(|row| format!("        {row}")));
         if !object.after.is_empty() && object.action != ObjectAction::None {
@@ -211,12 +212,15 @@ impl View {
     fn diff(&mut self, text: &str) {
         let all = text.lines().count();
         for line in text.lines().take(DIFF_LINES) {
-            let painted = match line.as_bytes().first() {
-                Some(b'+') => self.style.good(line),
-                Some(b'-') => self.style.removed(line),
-                _ => self.style.dim(line),
-            };
-            self.lines.push(format!("        {painted}"));
+            // Folded here: the terminal would go on in the first column, where the signs of releases stand.
+            for (at, row) in folded(line, self.style.width.saturating_sub(12)).into_iter().enumerate() {
+                let painted = match line.as_bytes().first() {
+                    Some(b'+') => self.style.good(row),
+                    Some(b'-') => self.style.removed(row),
+                    _ => self.style.dim(row),
+                };
+                self.lines.push(format!("        {}{painted}", if at == 0 { "" } else { "  ↳ " }));
+            }
         }
         if all > DIFF_LINES {
             let rest = plural(all - DIFF_LINES, "more line");
@@ -252,6 +256,22 @@ impl View {
                 count => format!("in {count} batches"),
             };
             self.lines.push(self.style.bold(&format!("{counts}, {how}.")));
+            let gone = |wanted: ObjectAction| {
+                let changed = plan.releases.iter().filter(|release| release.action.is_change());
+                changed.flat_map(|release| &release.objects).filter(|object| object.action == wanted).count()
+            };
+            let gone = [
+                (gone(ObjectAction::Delete), "deleted"),
+                (gone(ObjectAction::Replace), "deleted and re-created"),
+            ];
+            let gone: Vec<String> = gone
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, word)| format!("{} {word}", plural(*count, "object")))
+                .collect();
+            if !gone.is_empty() {
+                self.lines.push(self.style.danger(&format!("To go: {}.", gone.join(", "))));
+            }
             if let Some(next) = next {
                 self.lines.push(format!("To carry it out: {next}"));
             }
@@ -307,6 +327,21 @@ fn chart_text(release: &ReleasePlan) -> String {
         (Some(only), None) | (None, Some(only)) => only.to_string(),
         (None, None) => String::new(),
     }
+}
+
+/// Breaks a line so that no row is wider than `room`.
+fn folded(line: &str, room: usize) -> Vec<&str> {
+    let (mut rows, mut start, mut wide) = (Vec::new(), 0, 0);
+    for (at, character) in line.char_indices() {
+        let width = console::measure_text_width(character.encode_utf8(&mut [0; 4]));
+        if wide + width > room.max(20) {
+            rows.push(&line[start..at]);
+            (start, wide) = (at, 0);
+        }
+        wide += width;
+    }
+    rows.push(&line[start..]);
+    rows
 }
 
 /// Breaks text at blanks so that no row is wider than `room`, unless one word is; line breaks stay.

@@ -74,6 +74,7 @@ impl fmt::Display for Reason {
                 write!(f, "{} of field manager `{manager}` stay", list(fields))
             }
             Reason::FieldConflict { object, field, manager, live, desired, .. } => {
+                let (live, desired) = (in_line(live), in_line(desired));
                 write!(f, "{object}: field {field} is owned by `{manager}`: {live} there, {desired} here")
             }
             Reason::Flapping { object, field, manager, times, .. } => write!(
@@ -91,7 +92,7 @@ impl fmt::Display for Reason {
             Reason::KeptByPolicy => f.write_str("stays: `helm.sh/resource-policy: keep`"),
             Reason::AlreadyGone => f.write_str("is gone already"),
             Reason::Immutable { object, field, from, to, .. } => {
-                write!(f, "{object}: field {field} is immutable: {from} → {to}")
+                write!(f, "{object}: field {field} is immutable: {} → {}", in_line(from), in_line(to))
             }
             Reason::ReplaceForced { object, field, stays: true } => write!(
                 f,
@@ -285,4 +286,9 @@ fn list(items: &[String]) -> String {
 
 fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
+}
+
+/// A value within a sentence: one of several lines could look like a line of a plan.
+fn in_line(value: &str) -> String {
+    value.trim_end_matches('\n').replace('\n', "⏎")
 }
