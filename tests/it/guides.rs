@@ -85,3 +85,40 @@ fn the_guide_from_helmfile_works_as_it_stands() {
     install(&scene, &scene.folder.path().join("web"), &["--set", "replicas=3"]);
     follow(&scene, "from-helmfile.md");
 }
+
+/// The tutorial: its files are written as they stand there, its commands end as they say.
+#[test]
+fn the_tutorial_works_as_it_stands() {
+    let scene = Scene::new("tutorial");
+    let charts = repository("examples/charts");
+    let copied = std::process::Command::new("cp").arg("-r").arg(charts).arg(scene.folder.path()).status();
+    assert!(copied.unwrap().success());
+    let text = std::fs::read_to_string(repository("docs/tutorial.md")).unwrap();
+    let own = |text: &str| {
+        let space = &scene.namespace;
+        let text = text.replace("namespaces.shop", &format!("namespaces.{space}"));
+        let text = text.replace("\"shop\"", &format!("\"{space}\"")).replace("shop/", &format!("{space}/"));
+        text.replace("context = \"tutorial\"", &format!("context = \"{space}\""))
+    };
+    let (mut files, mut commands) = (0, 0);
+    for block in text.split("\n```").skip(1).step_by(2) {
+        let (kind, body) = block.split_once('\n').unwrap();
+        if kind == "toml" {
+            files += 1;
+            std::fs::write(scene.folder.path().join("shop.toml"), own(body)).unwrap();
+            continue;
+        }
+        assert_eq!(kind, "sh");
+        for line in body.lines() {
+            commands += 1;
+            let (command, code) = line.split_once("   # ends with ").unwrap_or((line, "0"));
+            let ours = own(command);
+            let words: Vec<&str> = ours.split_whitespace().skip(1).collect();
+            let output = scene.cluster.statectl_in(scene.folder.path(), &words);
+            assert_eq!(output.code.to_string(), code, "{command}\n{}\n{}", output.stdout, output.stderr);
+        }
+    }
+    assert!(files == 4 && commands > 15, "{files} files, {commands} commands");
+    let claims = scene.cluster.tool("kubectl", &["get", "pvc", "-n", &scene.namespace, "-o", "name"]);
+    assert!(claims.contains("persistentvolumeclaim/"), "the claims stay: {claims}");
+}
