@@ -32,6 +32,9 @@ pub struct Cli {
     /// Which CI system reads the output.
     #[arg(long, value_enum, default_value_t = CiChoice::Auto, global = true, value_name = "SYSTEM")]
     pub ci: CiChoice,
+    /// Tell on stderr where the time went.
+    #[arg(long, global = true)]
+    pub timings: bool,
 }
 
 /// The verbs.

@@ -85,6 +85,9 @@ async fn run(cli: Cli) -> ExitCode {
     };
     let console = console(cli.color);
     ui::ci::begin(cli.ci.decided(&environment()));
+    if cli.timings {
+        command::timings::begin();
+    }
     let verb = dispatch(cli.verb, console, &stop);
     let code = tokio::select! {
         result = verb => match result {
@@ -96,6 +99,9 @@ async fn run(cli: Cli) -> ExitCode {
             code_of_signal(signal)
         }
     };
+    if let Some(table) = command::timings::told() {
+        ui::message(&table);
+    }
     match command::ci_ended(code.number()) {
         Ok(()) => code,
         Err(failure) => ExitCode::of_all(&[code, fail(&failure)]),

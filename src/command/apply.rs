@@ -9,6 +9,7 @@ use super::locking::Locking;
 use super::output::{Format, Outputs};
 use super::prepare::Loaded;
 use super::saved::Opened;
+use super::timings::{self, Step};
 use super::{Console, Ending, Session, errors, notify, preflight, saved};
 use crate::cluster::Writer;
 use crate::dsf::state::{OnError, Webhook};
@@ -326,9 +327,11 @@ impl Work<'_> {
         let programs = app_hooks::Programs::of(session, loaded, &plan)?;
         let progress = ui::progress::Progress::new(console.err, console.live);
         let show = |event: Event| {
+            timings::event(&event);
             outputs.event(&event);
             progress.show(&event);
         };
+        let watch = timings::watch(Step::Execute);
         let outcomes = execute::run(
             &plan,
             execute::Run {
@@ -344,6 +347,7 @@ impl Work<'_> {
             },
         )
         .await;
+        drop(watch);
         done.plans += 1;
         if outcomes.overtaken && yes && opened.is_none() && done.plans < MOST_PLANS {
             let good = outcomes.releases.into_iter().filter(|(_, outcome)| !outcome.is_failure());

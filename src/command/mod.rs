@@ -49,6 +49,7 @@ mod sources;
 pub mod status;
 pub mod template;
 pub mod test;
+pub mod timings;
 pub mod unlock;
 pub mod validate;
 

@@ -25,6 +25,7 @@ use super::rollback;
 use super::secrets::Secrets;
 use super::select::Selection;
 use super::sources::{self, Sources};
+use super::timings::{self, Step};
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, Moved, OnError, Release};
 use crate::failure::{Failure, FailureClass};
@@ -103,6 +104,7 @@ pub(super) struct Loaded {
 impl Session {
     /// Reads the files.
     pub(super) fn load(&self) -> Result<Loaded, Failure> {
+        let _watch = timings::watch(Step::Load);
         let kept = self.part.read.lock().unwrap_or_else(PoisonError::into_inner).take();
         let read = match kept {
             Some(read) => read,
@@ -171,6 +173,7 @@ impl Session {
     /// Connects to the cluster that the command line or the file names, and makes sure that it is the expected
     /// one before anything of it is read.
     pub(super) async fn open(&self, state: &DesiredState) -> Result<Cluster, Failure> {
+        let _watch = timings::watch(Step::Connect);
         let mut options = self.connect.clone();
         let own = self.part.part.as_ref().and_then(|part| part.context.clone());
         // Releases that name their context say with it which cluster they expect.
@@ -244,7 +247,9 @@ impl Session {
     /// Makes the plan.
     async fn plan(&self, loaded: &Loaded, cluster: &Cluster, operation: Operation) -> Result<Plan, Failure> {
         let mut input = self.gather(loaded, cluster, operation).await?;
+        let watch = timings::watch(Step::Plan);
         let plan = plan::plan(&input);
+        drop(watch);
         // Only hooks that run cost a look at their manifests.
         match app_hooks::look(self, loaded, cluster, &mut input, &plan).await {
             true => Ok(plan::plan(&input)),
@@ -272,11 +277,13 @@ impl Session {
         let failed = |error: ApiError| api_failure("the cluster cannot be read", &error);
         let marks: BTreeMap<String, NamespaceMarks> =
             namespaces.iter().map(|name| (name.clone(), marks_of(state, name))).collect();
+        let watch = timings::watch(Step::Observe);
         let (mut histories, observed_namespaces) = futures::future::join(
             observe::histories(reader, namespaces.iter().cloned()),
             observe::namespaces(reader, &marks),
         )
         .await;
+        drop(watch);
         let observed_namespaces = observed_namespaces.map_err(failed)?;
         if self.as_if_owned {
             histories.claim(releases.iter().map(|release| &release.key), &state.context);
@@ -294,6 +301,7 @@ impl Session {
             }
             (Operation::Reconcile, None) => self.render_all(&releases, loaded, cluster, &histories).await,
         };
+        let _watch = timings::watch(Step::Observe);
         let incomplete = rendered.values().any(Result::is_err);
         let removal_withheld = removals::withheld(state, operation, incomplete, self.allow_prune);
         let moves = moves::of_run(state, &loaded.selected);
@@ -395,7 +403,9 @@ impl Session {
             let history = histories.get(&release.key);
             history.map(|history| content::Past::of(history, context)).unwrap_or_default()
         };
-        content::render_all(cluster, self.jobs(releases, loaded, Some(cluster), past).await).await
+        let jobs = self.jobs(releases, loaded, Some(cluster), past).await;
+        let _watch = timings::watch(Step::Render);
+        content::render_all(cluster, jobs).await
     }
 
     /// Returns what is rendered of the enabled releases; `past` is what a chart may know of earlier revisions.
@@ -406,6 +416,7 @@ impl Session {
         cluster: Option<&Cluster>,
         past: impl Fn(&Release) -> content::Past,
     ) -> Vec<content::Job> {
+        let _watch = timings::watch(Step::Fetch);
         let enabled = releases.iter().filter(|release| release.enabled).copied();
         let mut cache = self.charts(loaded, cluster, enabled.clone()).await;
         let (values, environment) = (&loaded.values, &self.environment);

@@ -86,6 +86,7 @@ mod spaces;
 mod support;
 mod template;
 mod tidy;
+mod timings;
 mod traps;
 mod validate;
 mod vaults;
