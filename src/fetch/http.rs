@@ -10,6 +10,7 @@ use futures::StreamExt as _;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Identity, Url};
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 /// How often a request is sent.
 const ATTEMPTS: u32 = 4;
@@ -375,19 +376,30 @@ impl Http {
             move |source: reqwest::Error| HttpError::Material { what, host, source }
         };
         use_ring();
-        let mut builder = Client::builder()
-            .redirect(Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT)
-            .user_agent(concat!("statectl/", env!("CARGO_PKG_VERSION")));
-        if let Some(pem) = &access.authorities {
-            let all = Certificate::from_pem_bundle(pem).map_err(bad("authority's certificate"))?;
-            builder = builder.tls_certs_merge(all);
-        }
-        if let Some(pem) = &access.identity {
-            builder = builder.identity(Identity::from_pem(pem).map_err(bad("client certificate"))?);
-        }
-        let client = builder.build().map_err(bad("TLS settings"))?;
+        let made = |bundled: bool| -> Result<Client, HttpError> {
+            let mut builder = Client::builder()
+                .redirect(Policy::none())
+                .connect_timeout(CONNECT_TIMEOUT)
+                .read_timeout(READ_TIMEOUT)
+                .user_agent(concat!("statectl/", env!("CARGO_PKG_VERSION")));
+            let mut own = Vec::new();
+            if let Some(pem) = &access.authorities {
+                own = Certificate::from_pem_bundle(pem).map_err(bad("authority's certificate"))?;
+            }
+            if bundled {
+                let known = TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root));
+                own.extend(known.collect::<Result<Vec<_>, _>>().map_err(bad("bundled certificates"))?);
+                builder = builder.tls_certs_only(own);
+            } else if !own.is_empty() {
+                builder = builder.tls_certs_merge(own);
+            }
+            if let Some(pem) = &access.identity {
+                builder = builder.identity(Identity::from_pem(pem).map_err(bad("client certificate"))?);
+            }
+            builder.build().map_err(bad("TLS settings"))
+        };
+        // A machine without authorities of its own, as an empty image, trusts those that are built in.
+        let client = made(false).or_else(|error| made(true).map_err(|_| error))?;
         clients.insert(key, client.clone());
         Ok(client)
     }
