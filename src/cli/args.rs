@@ -96,6 +96,12 @@ pub enum Verb {
     ///
     /// Example: statectl affected shop.toml --base origin/main --matrix
     Affected(AffectedArgs),
+    /// Look at everything that a run needs: files, cluster, charts, rights, releases. Changes nothing.
+    ///
+    /// Without a file the cluster alone is looked at. Ends with 1 if a run would not start.
+    ///
+    /// Example: statectl doctor shop.toml
+    Doctor(StatusArgs),
     /// Lay files out in one style. Keeps comments, the order of keys, and everything that the files say.
     ///
     /// Example: statectl fmt shop.toml values/*.yaml --check

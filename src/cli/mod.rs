@@ -182,6 +182,19 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
             };
             Ok((command::each(&session, &outputs, status).await?, false))
         }
+        Verb::Doctor(args) => {
+            let outputs = Outputs::parse(&args.output.output)?;
+            let files = lists::any_files(args.files);
+            let alone = files.states.is_empty() && files.specs.is_empty();
+            let session = reading_of(files, args.cluster, args.selection, Verify::default(), stop);
+            let doctor =
+                async |session: &Session, outputs: &Outputs| command::doctor::run(session, outputs).await;
+            let ending = match alone {
+                true => doctor(&session, &outputs).await?,
+                false => command::each(&session, &outputs, doctor).await?,
+            };
+            Ok((ending, false))
+        }
         Verb::Validate(args) => {
             let outputs = args.output.outputs(command::CHECKS)?;
             let files = lists::files(args.files)?;
@@ -306,8 +319,18 @@ fn reading(
     verify: Verify,
     stop: &Stop,
 ) -> Result<command::Session, Failure> {
-    Ok(command::Session {
-        files: lists::files(files)?,
+    Ok(reading_of(lists::files(files)?, cluster, selection, verify, stop))
+}
+
+fn reading_of(
+    files: command::Files,
+    cluster: args::ClusterArgs,
+    selection: args::SelectionArgs,
+    verify: Verify,
+    stop: &Stop,
+) -> command::Session {
+    command::Session {
+        files,
         connect: lists::cluster(cluster),
         selection: lists::selection(selection),
         environment: environment(),
@@ -322,7 +345,7 @@ fn reading(
         approved: None,
         stop: stop.clone(),
         part: command::Chosen::default(),
-    })
+    }
 }
 
 /// The verbs that carry a plan out.

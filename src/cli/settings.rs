@@ -65,12 +65,18 @@ pub(super) mod lists {
 
     /// The files; there must be one.
     pub(in crate::cli) fn files(args: FileArgs) -> Result<Files, Failure> {
-        let states: Vec<_> = args.files.into_iter().chain(args.more_files).collect();
-        if states.is_empty() && args.spec.is_empty() {
+        let files = any_files(args);
+        if files.states.is_empty() && files.specs.is_empty() {
             let failure = Failure::new(FailureClass::Usage, "no desired-state file is given");
             return Err(failure.hint("name one: `statectl plan FILE`"));
         }
-        Ok(Files {
+        Ok(files)
+    }
+
+    /// For verbs that work without a file, too.
+    pub(in crate::cli) fn any_files(args: FileArgs) -> Files {
+        let states: Vec<_> = args.files.into_iter().chain(args.more_files).collect();
+        Files {
             policy: None,
             states,
             env_files: args.env_files,
@@ -86,7 +92,7 @@ pub(super) mod lists {
             keep_untracked: args.keep_untracked_releases,
             skip_pending: args.skip_pending,
             scheduled: false,
-        })
+        }
     }
 
     pub(in crate::cli) fn cluster(args: ClusterArgs) -> ConnectOptions {

@@ -48,6 +48,7 @@ pub fn run(topic: Option<&str>, name: Option<&str>) -> Result<Ending, Failure> {
             let known = ["ready", "reasons"].into_iter().chain(codes).chain(TABLE.iter().map(|row| row.code));
             return Err(match text::closest(topic, known) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None if topic.contains("exit") => failure.hint("`statectl docs exit-codes` has them"),
                 None => failure.hint("`statectl explain` lists the topics"),
             });
         }

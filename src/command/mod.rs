@@ -12,6 +12,7 @@ pub mod config;
 mod content;
 pub mod convert;
 pub mod diff;
+pub mod doctor;
 pub mod drift;
 mod errors;
 pub mod explain;

@@ -5,6 +5,7 @@
 mod affected_json;
 mod clusters_json;
 mod config_json;
+mod doctor_json;
 mod drift_json;
 mod effect;
 pub mod forms;
@@ -25,6 +26,7 @@ mod validate_json;
 pub use affected_json::{AffectedRow, affected_json, matrix_json};
 pub use clusters_json::{ClusterPart, clusters_json};
 pub use config_json::config_json;
+pub use doctor_json::{Check, Health, doctor_json};
 pub use drift_json::drift_json;
 pub use effect::effect;
 pub use graph::{graph_dot, graph_json, graph_mermaid};

@@ -1,11 +1,12 @@
 //! The published JSON Schemas of the formats.
 
 /// Each tag without `statectl.` and version, and its schema.
-pub const SCHEMAS: [(&str, &str); 19] = [
+pub const SCHEMAS: [(&str, &str); 20] = [
     ("affected", include_str!("../../docs/reference/schemas/affected.json")),
     ("clusters", include_str!("../../docs/reference/schemas/clusters.json")),
     ("config", include_str!("../../docs/reference/schemas/config.json")),
     ("diff", include_str!("../../docs/reference/schemas/diff.json")),
+    ("doctor", include_str!("../../docs/reference/schemas/doctor.json")),
     ("drift", include_str!("../../docs/reference/schemas/drift.json")),
     ("event", include_str!("../../docs/reference/schemas/event.json")),
     ("graph", include_str!("../../docs/reference/schemas/graph.json")),

@@ -25,6 +25,7 @@ mod data_loss;
 mod decrypted;
 mod definitions;
 mod described;
+mod doctor;
 mod drift;
 mod dsf;
 mod encrypted;
