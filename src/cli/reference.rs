@@ -41,7 +41,8 @@ fn metrics() -> String {
         "`statectl reconcile` writes them with `--metrics-file FILE`, for the text file collector of Prometheus' node \
          exporter, and sends them with `--metrics-push URL` to a group of a Pushgateway. A run that finds nothing to do, or \
          fails before it has a plan, tells them too: `statectl_last_run_timestamp_seconds` that stands still is the alarm. \
-         What cannot be written or sent is a warning, and changes nothing of the run. All are gauges.",
+         What cannot be written or sent is a warning, and changes nothing of the run. All are gauges; where one run has several \
+         clusters, each has the label `cluster` too.",
     );
     out.push_str("| metric | labels | what it tells |\n|---|---|---|\n");
     for (name, labels, about) in METRICS {

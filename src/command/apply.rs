@@ -117,7 +117,7 @@ pub async fn run(
         Ok(_) => done.digest.take(),
         Err(failure) => {
             if let Some(metrics) = &session.metrics {
-                metrics.unplanned(&done.context);
+                metrics.unplanned(&done.context, done.cluster.as_ref());
             }
             let run = notification::Run { verb: verb.to_owned(), who: env::who().0 };
             let cluster = done.cluster.as_ref();

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::fetch::http::{self, Access, Http};
 use crate::host::signals::Stop;
 use crate::host::{clock, files, random};
+use crate::model::ClusterIdentity;
 use crate::plan::Plan;
 use crate::report::{self, RunEnd, RunMetrics};
 use crate::ui;
@@ -42,8 +43,8 @@ impl Metrics {
     }
 
     /// Takes in that a run came to no plan.
-    pub(super) fn unplanned(&self, context: &str) {
-        self.add(RunMetrics::unplanned(context));
+    pub(super) fn unplanned(&self, context: &str, cluster: Option<&ClusterIdentity>) {
+        self.add(RunMetrics::unplanned(context, cluster));
     }
 
     fn add(&self, run: RunMetrics) {
@@ -57,7 +58,7 @@ impl Metrics {
         }
         let runs = std::mem::take(&mut *self.gathered.lock().unwrap_or_else(PoisonError::into_inner));
         // A run that did not even read its files is one, too.
-        let runs = if runs.is_empty() { vec![RunMetrics::unplanned("")] } else { runs };
+        let runs = if runs.is_empty() { vec![RunMetrics::unplanned("", None)] } else { runs };
         let end = RunEnd { code, at: clock::now().as_second(), seconds: started.elapsed().as_secs_f64() };
         if let Some(path) = &self.file {
             let before = match files::kind(path) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::execute::{Outcome, Outcomes};
+use crate::model::ClusterIdentity;
 use crate::plan::{ObjectAction, Plan, Reason};
 
 /// Every metric: name, labels, and what it tells. All are gauges.
@@ -42,6 +43,8 @@ pub const METRICS: [(&str, &str, &str); 10] = [
 #[derive(Clone, Debug, Default)]
 pub struct RunMetrics {
     context: String,
+    /// The cluster, as far as it is known.
+    cluster: Option<String>,
     actions: BTreeMap<&'static str, usize>,
     objects: BTreeMap<&'static str, usize>,
     releases: Vec<ReleaseMetrics>,
@@ -80,8 +83,8 @@ const OBJECT_ACTIONS: [ObjectAction; 5] = [
 
 impl RunMetrics {
     /// Returns those of a run that came to no plan.
-    pub fn unplanned(context: &str) -> Self {
-        Self { context: context.to_owned(), ..Self::default() }
+    pub fn unplanned(context: &str, cluster: Option<&ClusterIdentity>) -> Self {
+        Self { context: context.to_owned(), cluster: cluster.map(name_of), ..Self::default() }
     }
 
     /// Returns those of a plan and of what became of it.
@@ -119,8 +122,28 @@ impl RunMetrics {
                 held: release.is_held(),
             }
         });
-        Self { context: plan.context.clone(), actions, objects, releases: releases.collect() }
+        let cluster = Some(name_of(&plan.cluster));
+        Self { context: plan.context.clone(), cluster, actions, objects, releases: releases.collect() }
     }
+}
+
+/// What a cluster is called: by its context, else by its address.
+fn name_of(cluster: &ClusterIdentity) -> String {
+    cluster.context.clone().unwrap_or_else(|| cluster.server.clone())
+}
+
+/// Returns the labels that tell runs apart: the context, and where one run had several clusters, the cluster. No two are the
+/// same: a reader would refuse all of them.
+fn labels(runs: &[RunMetrics], at: usize) -> String {
+    let run = &runs[at];
+    let context = format!("context=\"{}\"", escaped(&run.context));
+    if runs.len() == 1 {
+        return context;
+    }
+    let name = run.cluster.clone().unwrap_or_default();
+    let is_known = runs.iter().filter(|other| other.cluster == run.cluster).count() == 1;
+    let name = if is_known && !name.is_empty() { name } else { format!("{name}#{}", at + 1) };
+    format!("{context},cluster=\"{}\"", escaped(&name))
 }
 
 /// Returns the text. `before` is that of the last run, from which the time of the last success stays where this run was
@@ -129,8 +152,8 @@ pub fn metrics_text(runs: &[RunMetrics], end: RunEnd, before: Option<&str>) -> S
     let mut out = String::new();
     for (name, _, help) in METRICS {
         let mut lines = Vec::new();
-        for run in runs {
-            series(name, run, end, before, &mut lines);
+        for (at, run) in runs.iter().enumerate() {
+            series(name, run, &labels(runs, at), end, before, &mut lines);
         }
         if !lines.is_empty() {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{}", lines.join("\n"));
@@ -139,8 +162,14 @@ pub fn metrics_text(runs: &[RunMetrics], end: RunEnd, before: Option<&str>) -> S
     out
 }
 
-fn series(name: &str, run: &RunMetrics, end: RunEnd, before: Option<&str>, lines: &mut Vec<String>) {
-    let context = format!("context=\"{}\"", escaped(&run.context));
+fn series(
+    name: &str,
+    run: &RunMetrics,
+    context: &str,
+    end: RunEnd,
+    before: Option<&str>,
+    lines: &mut Vec<String>,
+) {
     let mut one = |value: String| lines.push(format!("{name}{{{context}}} {value}"));
     let success = end.code == 0;
     match name {
@@ -157,8 +186,8 @@ fn series(name: &str, run: &RunMetrics, end: RunEnd, before: Option<&str>, lines
             }
         }
         "statectl_run_duration_seconds" => one(format!("{:.3}", end.seconds)),
-        "statectl_releases" => counted(name, &context, &run.actions, lines),
-        "statectl_objects_changed" => counted(name, &context, &run.objects, lines),
+        "statectl_releases" => counted(name, context, &run.actions, lines),
+        "statectl_objects_changed" => counted(name, context, &run.objects, lines),
         _ => {
             for release in &run.releases {
                 let value = match name {
@@ -189,8 +218,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_two_series_are_the_same_where_there_are_several_clusters() {
+        let on = |name: Option<&str>| RunMetrics {
+            cluster: name.map(str::to_owned),
+            ..RunMetrics::unplanned("shop", None)
+        };
+        let runs = [on(Some("one")), on(Some("two")), on(Some("two")), on(None)];
+        let text = metrics_text(&runs, RunEnd { code: 1, at: 1, seconds: 0.0 }, None);
+        let series: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("statectl_run_success{")).collect();
+        let expected = ["one", "two#2", "two#3", "#4"]
+            .map(|name| format!("statectl_run_success{{context=\"shop\",cluster=\"{name}\"}} 0"));
+        assert_eq!(series, expected);
+    }
+
+    #[test]
     fn the_last_success_stays_until_the_next_one() {
-        let run = RunMetrics::unplanned("a\"b");
+        let run = RunMetrics::unplanned("a\"b", None);
         let end = |code, at| RunEnd { code, at, seconds: 1.5 };
         let good = metrics_text(std::slice::from_ref(&run), end(0, 100), None);
         let line = "statectl_last_success_timestamp_seconds{context=\"a\\\"b\"} 100\n";
