@@ -95,6 +95,10 @@ async fn look(session: &Session, findings: &mut Findings) {
     charts(findings, &plan);
     match preflight::check(session, &loaded, &cluster, &plan).await {
         Some(failure) => findings.failed("rights", &failure),
+        None if !plan.has_changes() => {
+            let message = "none was asked for: the next run would write nothing";
+            findings.add("rights", Health::Ok, message, None);
+        }
         None => findings.add("rights", Health::Ok, "all that the next run takes", None),
     }
     releases(findings, &plan);

@@ -213,6 +213,8 @@ fn a_user_is_told_every_missing_right_at_once_before_anything_is_written() {
         .complains("patch, update secrets (Secret/web-key, records of")
         .complains("create, patch deployments.apps (Deployment/web)")
         .complains("nothing was written");
+    let told = user.statectl(["doctor", &path]).expect(1);
+    told.says("fail  rights").says("patch, update secrets (Secret/web-key, records of");
     nothing_written("no-update", mark);
 
     let no_leases = [all[0], all[1]];

@@ -192,20 +192,25 @@ fn a_policy_holds_what_goes_beyond_it_and_nothing_else() {
 #[test]
 fn after_a_failure_it_waits_before_it_tries_the_same_again() {
     let scene = Scene::new("backs-off");
-    let job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: hook\n  annotations: {helm.sh/hook: 'pre-install,pre-upgrade'}\n\
-               spec:\n  backoffLimit: 0\n  activeDeadlineSeconds: 1\n  template:\n    spec:\n      restartPolicy: Never\n\
-               \x20     containers: [{name: c, image: \"example.org/none:1\"}]\n";
+    // A pod that fails at once, however busy the machine is.
+    let hook = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: check\n  annotations: { helm.sh/hook: \
+                \"pre-install,pre-upgrade\", statectl.io/test-pod: fail }\n\
+                spec: { restartPolicy: Never, containers: [{ name: a, image: a }] }\n";
     chart(
         scene.folder.path(),
-        &[("templates/a.yaml", TEMPLATE), ("templates/job.yaml", job), ("values.yaml", "a: x\nbad: false\n")],
+        &[
+            ("templates/a.yaml", TEMPLATE),
+            ("templates/hook.yaml", hook),
+            ("values.yaml", "a: x\nbad: false\n"),
+        ],
     );
-    let apps = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"chart\"\ntimeout = \"5s\"\nset = { a = \"one\" }\n";
+    let apps = "[apps.web]\nenabled = true\nnamespace = \"NS\"\nchart = \"chart\"\nset = { a = \"one\" }\n";
     let file = scene.write(apps).to_str().unwrap().to_owned();
     let run = |more: &[&str]| scene.cluster.statectl(["reconcile", &file].iter().chain(more));
     drop(run(&[]).expect(1));
     let (status, revision) = scene.helm_status("web");
     assert_eq!(status, "failed");
-    for _ in 0..3 {
+    for _ in 0..2 {
         drop(run(&[]).expect(5).says("held until").says("1 failure with the same input"));
     }
     assert_eq!(scene.helm_status("web").1, revision, "no revision was written meanwhile");
