@@ -62,7 +62,7 @@ pub async fn run(
         let known: Vec<String> =
             history.records().iter().map(|record| record.release.version.to_string()).collect();
         let failure = refused(format!("{key}: {why}"));
-        failure.hint(format!("`helm history` shows the revisions; there are {}", known.join(", ")))
+        failure.hint(format!("`statectl history {key}` shows the revisions; there are {}", known.join(", ")))
     })?;
     let revision = target.release.version;
     learn_secrets(&session, &loaded, release, &history).await;

@@ -169,3 +169,30 @@ fn dependents_revisions_and_the_matrix() {
     write(alone.path(), "shop/state.toml", STATE);
     run(alone.path(), &[]).expect(64).complains("cannot be compared with");
 }
+
+/// On a pull request `auto` is where it left its target, whatever was merged there since.
+#[test]
+fn auto_means_where_a_pull_request_left_its_target() {
+    let repository = repository();
+    let root = repository.path();
+    // The target goes on with another release than the pull request.
+    write(root, "charts/db/values.yaml", "a: y\n");
+    commit(root);
+    git(root, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(root, &["reset", "-q", "--hard", "HEAD^"]);
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root).output().unwrap();
+    let left = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    write(root, "shop/web.yaml", "a: two\n");
+    commit(root);
+    commit(root);
+    for (name, value) in [("GITHUB_BASE_REF", "main"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", left.as_str())] {
+        let mut run = command(["affected", "shop/state.toml", "-o", "json"]);
+        run.current_dir(root).env("PATH", std::env::var_os("PATH").unwrap()).env(name, value);
+        let json = finish(&mut run).expect(0).json();
+        assert_eq!(json["base"], left.as_str(), "{name}");
+        assert_eq!(json["releases"].as_array().unwrap().len(), 1, "{name}: {json}");
+        assert_eq!(json["releases"][0]["name"], "web", "{name}");
+    }
+    // Without either it is the commit before, which changed nothing.
+    run(root, &[]).expect(0).says("no release is affected");
+}
