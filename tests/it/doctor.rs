@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::support::audit::writes_of_statectl;
 use crate::support::scene::{Scene, chart};
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
@@ -55,15 +56,8 @@ fn each_thing_that_a_run_needs_is_looked_at_and_nothing_is_written() {
     assert!(has(&report, "charts", "fail"), "{report}");
     scene.write(&format!("{APPS}[apps.other]\nenabled = true\nnamespace = \"NS\"\nchart = \"none\"\n"));
     scene.cluster.statectl(["doctor", &file]).expect(64).complains("none");
-    let writes = scene.cluster.requests_since(mark).into_iter().filter(|entry| {
-        let uri = entry["requestURI"].as_str().unwrap_or_default();
-        let reviews = uri.contains("accessreviews") || uri.contains("rulesreviews");
-        uri.contains(&scene.namespace)
-            && !uri.contains("dryRun=All")
-            && !reviews
-            && !["get", "list", "watch"].contains(&entry["verb"].as_str().unwrap_or_default())
-    });
-    assert_eq!(writes.count(), 0, "it writes nothing");
+    let writes = writes_of_statectl(scene.cluster, mark, &[&scene.namespace]);
+    assert!(writes.is_empty(), "it writes nothing: {writes:?}");
     // One that was installed by plain Helm is nobody's.
     scene.write(APPS);
     let folder = scene.folder.path().join("chart");

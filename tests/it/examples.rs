@@ -2,28 +2,9 @@
 
 use serde_json::Value as Json;
 
+use crate::support::audit::writes_of_statectl;
 use crate::support::cluster::{Cluster, cluster};
 use crate::support::repository;
-
-/// Writes of the audit log by statectl since `mark` in `namespaces`: everything but reads, dry runs and questions
-/// about rights. Other tests of the run write elsewhere.
-fn writes_since(cluster: &Cluster, mark: u64, namespaces: &[&str]) -> Vec<String> {
-    let written = |entry: &&Json| {
-        let verb = entry["verb"].as_str().unwrap_or_default();
-        let uri = entry["requestURI"].as_str().unwrap_or_default();
-        let ours = entry["userAgent"].as_str().unwrap_or_default().starts_with("statectl");
-        let here = namespaces.iter().any(|namespace| {
-            let path = uri.split('?').next().unwrap_or_default();
-            path.split('/').skip_while(|part| *part != "namespaces").nth(1) == Some(namespace)
-        });
-        ours && here
-            && !matches!(verb, "get" | "list" | "watch")
-            && !uri.contains("dryRun=All")
-            && !uri.contains("/selfsubject")
-    };
-    let entries = cluster.requests_since(mark);
-    entries.iter().filter(written).map(|entry| format!("{} {}", entry["verb"], entry["requestURI"])).collect()
-}
 
 /// Every request of a user of its own, as the audit log has it.
 #[test]
@@ -85,15 +66,15 @@ fn lives_and_goes(file: &str, releases: &[(&str, &str)]) {
     let namespaces: Vec<&str> = releases.iter().map(|(namespace, _)| *namespace).collect();
     let mark = cluster.audit_mark();
     cluster.statectl(["plan", file, "--detailed-exit-code"]).expect(2).says("to install");
-    assert_eq!(writes_since(cluster, mark, &namespaces), [""; 0], "a plan writes nothing");
+    assert_eq!(writes_of_statectl(cluster, mark, &namespaces), [""; 0], "a plan writes nothing");
 
     cluster.statectl(["apply", file, "--yes"]).expect(0).says("deployed");
     let mark = cluster.audit_mark();
     cluster.statectl(["plan", file, "--detailed-exit-code"]).expect(0).says("no changes");
-    assert_eq!(writes_since(cluster, mark, &namespaces), [""; 0], "a plan writes nothing");
+    assert_eq!(writes_of_statectl(cluster, mark, &namespaces), [""; 0], "a plan writes nothing");
     cluster.statectl(["apply", file, "--yes"]).expect(0).says("no changes");
     assert_eq!(
-        writes_since(cluster, mark, &namespaces),
+        writes_of_statectl(cluster, mark, &namespaces),
         [""; 0],
         "an apply that changes nothing writes nothing"
     );
@@ -194,7 +175,7 @@ fn immutable_toml() {
     assert_eq!(ledger["reasons"][0]["field"], "spec.serviceName");
     assert_eq!(ledger["reasons"][0]["object"], "StatefulSet/ledger");
     cluster.statectl(["apply", path, "--yes"]).expect(4);
-    assert_eq!(writes_since(cluster, mark, &["immutable"]), [""; 0], "nothing is written");
+    assert_eq!(writes_of_statectl(cluster, mark, &["immutable"]), [""; 0], "nothing is written");
     assert_eq!(uids(), before);
     assert_eq!(secrets(), secrets_before);
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::support::audit::writes_of_statectl;
 use crate::support::scene::{Scene, chart};
 
 /// A chart with one more object in its second version, and hooks that say which operation ran them.
@@ -68,13 +69,8 @@ fn a_rollback_is_that_of_helm_and_helm_goes_on_from_it() {
         .expect(0)
         .says("goes back to revision 1")
         .says("ConfigMap");
-    let writes = scene.cluster.requests_since(mark).into_iter().filter(|entry| {
-        let uri = entry["requestURI"].as_str().unwrap_or_default();
-        uri.contains(&scene.namespace)
-            && !uri.contains("dryRun=All")
-            && !["get", "list", "watch"].contains(&entry["verb"].as_str().unwrap_or_default())
-    });
-    assert_eq!(writes.count(), 0, "--dry-run writes nothing");
+    let writes = writes_of_statectl(scene.cluster, mark, &[&scene.namespace]);
+    assert!(writes.is_empty(), "--dry-run writes nothing: {writes:?}");
 
     scene.cluster.statectl(["rollback", &key, &file, "--yes"]).expect(0).says("revision 3");
     assert_eq!(map(&scene, "a").unwrap()["x"], "one");

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value as Json;
 
+use crate::support::audit::writes_of_statectl;
 use crate::support::scan;
 use crate::support::scene::{Scene, chart};
 
@@ -148,13 +149,8 @@ fn whatever_moves_makes_a_saved_plan_unfit() {
         let output = crate::support::statectl::finish(&mut command);
         output.expect(4).complains(&said.replace("NS", &scene.namespace));
         std::thread::sleep(std::time::Duration::from_millis(300));
-        let writes = scene.cluster.requests_since(mark).into_iter().filter(|request| {
-            let uri = request["requestURI"].as_str().unwrap_or_default();
-            uri.contains(&scene.namespace)
-                && !["get", "list", "watch"].contains(&request["verb"].as_str().unwrap_or_default())
-                && !uri.contains("dryRun=All")
-        });
-        assert_eq!(writes.count(), 0, "{name}");
+        let writes = writes_of_statectl(scene.cluster, mark, &[&scene.namespace]);
+        assert!(writes.is_empty(), "{name}: {writes:?}");
     }
 }
 

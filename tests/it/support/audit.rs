@@ -83,6 +83,27 @@ pub(crate) fn writes(cluster: &Cluster, mark: u64, namespace: &str, prefix: &str
     writes
 }
 
+/// Returns the writes by statectl since `mark` in `namespaces`, as `VERB URI`: everything but reads, dry runs and questions
+/// about rights. What controllers write into a new namespace (its account, its root certificate) is not statectl's.
+pub(crate) fn writes_of_statectl(cluster: &Cluster, mark: u64, namespaces: &[&str]) -> Vec<String> {
+    let written = |entry: &&Json| {
+        let verb = entry["verb"].as_str().unwrap_or_default();
+        let uri = entry["requestURI"].as_str().unwrap_or_default();
+        let ours = entry["userAgent"].as_str().unwrap_or_default().starts_with("statectl");
+        let here = namespaces.iter().any(|namespace| {
+            let path = uri.split('?').next().unwrap_or_default();
+            path.split('/').skip_while(|part| *part != "namespaces").nth(1) == Some(namespace)
+        });
+        ours && here
+            && !matches!(verb, "get" | "list" | "watch")
+            && !uri.contains("dryRun=All")
+            && !uri.contains("accessreviews")
+            && !uri.contains("rulesreviews")
+    };
+    let entries = cluster.requests_since(mark);
+    entries.iter().filter(written).map(|entry| format!("{} {}", entry["verb"], entry["requestURI"])).collect()
+}
+
 /// Returns what is wrong with the writes of several runs: two at once on one release, a revision that was made twice, a
 /// record that was removed.
 ///
