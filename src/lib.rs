@@ -31,6 +31,7 @@ pub mod plan;
 pub mod cluster;
 pub mod fetch;
 pub mod host;
+pub mod sandbox;
 
 pub mod execute;
 pub mod observe;
