@@ -271,7 +271,7 @@ fn sources() -> String {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
-            } else {
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
                 sources += &std::fs::read_to_string(&path).unwrap();
             }
         }

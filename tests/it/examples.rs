@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::support::audit::writes_of_statectl;
-use crate::support::cluster::{Cluster, cluster};
+use crate::support::cluster::cluster;
 use crate::support::repository;
 
 /// Every request of a user of its own, as the audit log has it.
