@@ -6,7 +6,7 @@ pub use super::desk::{AffectedArgs, CompletionsArgs, DocsArgs, ExplainArgs, FmtA
 pub use super::moving::{AdoptArgs, ConvertArgs, ImportArgs};
 pub use super::outputs::{CiChoice, OutputArgs, ReportArgs, SchemaArgs, WidgetArgs};
 pub use super::reconcile::ReconcileArgs;
-pub use super::records::{HistoryArgs, LockKind, RollbackArgs, UnlockArgs};
+pub use super::records::{HistoryArgs, LockKind, RollbackArgs, RunsArgs, UnlockArgs};
 pub use super::rendering::TemplateArgs;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -166,6 +166,13 @@ pub enum Verb {
     ///
     /// Example: statectl history shop/web --max 5
     History(HistoryArgs),
+    /// Show what earlier runs did: who, from which commit, with which releases. Changes nothing.
+    ///
+    /// Each run that does something leaves a record in the cluster, without values: names, field paths and codes of reasons.
+    /// The newest ones are kept (`settings.runHistory`).
+    ///
+    /// Example: statectl runs shop.toml; statectl runs show shop.toml --run 12; statectl runs diff shop.toml --from 11 --to 12
+    Runs(Box<RunsArgs>),
     /// Run as a schedule does: lock, recover, plan and apply within a policy, and ask nobody.
     ///
     /// Windows, failure budgets and waits after failures count. What the policy does not allow is held (exit code 5). A run
@@ -258,6 +265,9 @@ pub struct FileArgs {
     /// Leave releases with a pending operation alone, as `settings.skipPendingApps` does.
     #[arg(long)]
     pub skip_pending: bool,
+    /// Go back to what an older commit says, where a newer one was rolled out.
+    #[arg(long)]
+    pub allow_older: bool,
     /// Remove no release because it left the file, as in Helmsman.
     #[arg(long)]
     pub keep_untracked_releases: bool,

@@ -21,6 +21,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::{Cli, Verb};
 use exit::ExitCode;
+use records::RunsPart;
 use settings::{console, environment, lists};
 
 use crate::command::{self, Console, Ending, Outputs, Session};
@@ -270,6 +271,20 @@ async fn dispatch(verb: Verb, console: Console, stop: &Stop) -> Result<(Ending, 
                 stop: stop.clone(),
             };
             Ok((command::history::run(&request, &outputs).await?, false))
+        }
+        Verb::Runs(args) => {
+            let args = *args;
+            let (of, wanted) = match args.part {
+                None => (args.list, command::runs::Wanted::List),
+                Some(RunsPart::Show(args)) => (args.of, command::runs::Wanted::Show(args.run)),
+                Some(RunsPart::Diff(args)) => (args.of, command::runs::Wanted::Diff(args.from, args.to)),
+            };
+            let outputs = Outputs::parse(&of.output.output)?;
+            let session = reading(of.files, of.cluster, of.selection, Verify::default(), stop)?;
+            let runs = async |session: &Session, outputs: &Outputs| {
+                command::runs::run(session, outputs, wanted).await
+            };
+            Ok((command::each(&session, &outputs, runs).await?, false))
         }
         Verb::Reconcile(args) => reconcile::run(args, console, stop).await,
         Verb::Rollback(args) => {

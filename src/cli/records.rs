@@ -1,8 +1,8 @@
 //! The flags of the verbs about the records of one release.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
-use super::args::{ApplyArgs, ClusterArgs, OutputArgs};
+use super::args::{ApplyArgs, ClusterArgs, OutputArgs, StatusArgs};
 use crate::model::ReleaseKey;
 
 /// Arguments of `history`.
@@ -66,4 +66,50 @@ pub enum LockKind {
     Lease,
     /// Secrets.
     Secret,
+}
+
+/// Arguments of `runs`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct RunsArgs {
+    /// What of the runs.
+    #[command(subcommand)]
+    pub part: Option<RunsPart>,
+    /// Without anything else: a list.
+    #[command(flatten)]
+    pub list: StatusArgs,
+}
+
+/// What is shown of runs.
+#[derive(Debug, Subcommand)]
+pub enum RunsPart {
+    /// Show one run: its releases, objects and fields.
+    Show(ShowRunArgs),
+    /// Show the releases with which two runs did not do the same.
+    Diff(DiffRunsArgs),
+}
+
+/// Arguments of `runs show`.
+#[derive(Args, Debug)]
+pub struct ShowRunArgs {
+    /// The number of the run, as `statectl runs` shows it; without it the newest one.
+    #[arg(long, value_name = "N")]
+    pub run: Option<u64>,
+    /// Which file and cluster.
+    #[command(flatten)]
+    pub of: StatusArgs,
+}
+
+/// Arguments of `runs diff`.
+#[derive(Args, Debug)]
+pub struct DiffRunsArgs {
+    /// The first run; without it the one before the second.
+    #[arg(long, value_name = "N")]
+    pub from: Option<u64>,
+    /// The second run; without it the newest one.
+    #[arg(long, value_name = "N")]
+    pub to: Option<u64>,
+    /// Which file and cluster.
+    #[command(flatten)]
+    pub of: StatusArgs,
 }

@@ -91,6 +91,7 @@ pub(super) mod lists {
             fetching: Fetching { offline: args.offline, locked: args.locked },
             keep_untracked: args.keep_untracked_releases,
             skip_pending: args.skip_pending,
+            allow_older: args.allow_older,
             scheduled: false,
         }
     }

@@ -10,7 +10,7 @@ use super::output::{Format, Outputs};
 use super::prepare::Loaded;
 use super::saved::Opened;
 use super::timings::{self, Step};
-use super::{Console, Ending, Session, errors, notify, preflight, saved};
+use super::{Console, Ending, Session, errors, notify, preflight, runs, saved};
 use crate::cluster::Writer;
 use crate::dsf::state::{OnError, Webhook};
 use crate::execute::{self, Event, Outcome, Outcomes};
@@ -87,6 +87,7 @@ pub async fn run(
     };
     let mut locking = None;
     let mut done = Done::default();
+    let facts = runs::facts(session, verb);
     let ending = loop {
         let (loaded, cluster) = match session.connected().await {
             Ok(connected) => connected,
@@ -102,7 +103,8 @@ pub async fn run(
         let writer = Writer::new(cluster.reader.clone());
         let locking =
             locking.get_or_insert_with(|| Locking::of(session, &loaded, &writer, verb, options.lock_wait));
-        let work = Work { session, opened: opened.as_ref(), console, outputs, options, yes, operation, verb };
+        let opened = opened.as_ref();
+        let work = Work { session, opened, console, outputs, options, yes, operation, verb, facts: &facts };
         match work.once(&loaded, cluster, &writer, locking, &mut done).await {
             Ok(Way::Ended(ending)) => break Ok(ending),
             Ok(Way::Again(why)) => ui::message(&format!("{why}: plans again")),
@@ -111,6 +113,9 @@ pub async fn run(
     };
     // Whatever happened, nobody has to wait for this run any more.
     if let Some(locking) = locking {
+        if let (Some(run), Some(writer)) = (&done.run, &done.writer) {
+            run.leave(writer).await;
+        }
         locking.close().await;
     }
     let digest = match &ending {
@@ -152,6 +157,9 @@ struct Done {
     webhooks: Vec<Webhook>,
     context: String,
     cluster: Option<ClusterIdentity>,
+    /// What is kept of the run, once something was tried, and by whom.
+    run: Option<runs::Keep>,
+    writer: Option<Writer>,
 }
 
 impl Done {
@@ -185,18 +193,13 @@ struct Work<'a> {
     yes: bool,
     operation: Operation,
     verb: &'static str,
+    facts: &'a report::Facts,
 }
 
 impl Work<'_> {
     /// Ends the run, and keeps what is to be told of it.
     fn ended(&self, done: &mut Done, plan: &Plan, outcomes: &Outcomes, ending: Ending) -> Way {
-        let standing = if ending.failed || ending.locked || ending.signal.is_some() {
-            Standing::Bad
-        } else if ending.blocked || ending.held {
-            Standing::Held
-        } else {
-            Standing::Good
-        };
+        let standing = standing(&ending);
         let run = notification::Run { verb: self.verb.to_owned(), who: env::who().0 };
         done.digest = Digest::of(&run, plan, outcomes, standing);
         if let Some(metrics) = &self.session.metrics {
@@ -349,6 +352,8 @@ impl Work<'_> {
         .await;
         drop(watch);
         done.plans += 1;
+        done.writer = Some(writer.clone());
+        done.run = runs::Keep::of(self.facts, loaded, &plan, &outcomes, "failed");
         if outcomes.overtaken && yes && opened.is_none() && done.plans < MOST_PLANS {
             let good = outcomes.releases.into_iter().filter(|(_, outcome)| !outcome.is_failure());
             done.releases.extend(good.filter(|(_, outcome)| !matches!(outcome, Outcome::Unchanged)));
@@ -368,7 +373,20 @@ impl Work<'_> {
             held: plan.has_held(),
             signal: session.stop.asked(),
         };
+        let result = standing(&ending).word();
+        done.run = runs::Keep::of(self.facts, loaded, &plan, &outcomes, result);
         Ok(self.ended(done, &plan, &outcomes, ending))
+    }
+}
+
+/// How a run ended, for people.
+fn standing(ending: &Ending) -> Standing {
+    if ending.failed || ending.locked || ending.signal.is_some() {
+        Standing::Bad
+    } else if ending.blocked || ending.held {
+        Standing::Held
+    } else {
+        Standing::Good
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Files {
     pub fetching: Fetching,
     /// Whether releases with a pending operation are left alone.
     pub skip_pending: bool,
+    /// Whether an older commit than the one that was rolled out may be.
+    pub allow_older: bool,
     /// Whether a schedule started the run, so that windows and failure budgets count.
     pub scheduled: bool,
     /// What a reconciliation may do; nothing with every other verb.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Session;
+use super::checkout;
 use super::prepare::Loaded;
 use crate::cluster::Writer;
 use crate::dsf::state::{self, DesiredState};
@@ -44,6 +45,7 @@ impl Locking {
                 lease: state.settings.lease_duration,
                 wait: wait.unwrap_or(state.settings.lock_wait),
                 info: info(&session.environment, &state.context, operation),
+                commit: checkout::commit(session),
                 clock: Arc::new(clock::SystemClock),
                 stop: session.stop.clone(),
                 newest_only: state.settings.lock_queue == state::LockQueue::Newest,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::app_hooks;
 use super::arrivals::Arrivals;
 use super::charts::ChartCache;
 use super::cluster::{Cluster, described};
@@ -13,19 +12,14 @@ use super::content::{self, Rendered};
 use super::given::ValueContext;
 use super::load::{self, Files, Look};
 use super::lock_file::LockFile;
-use super::moves;
 use super::observer::{Kept, Observer, quota_namespaces, recorded_objects, remnants};
 use super::programs::Programs;
 use super::reconcile::Metrics;
-use super::recovery;
-use super::remote_secrets;
-use super::remote_values;
-use super::removals;
-use super::rollback;
 use super::secrets::Secrets;
 use super::select::Selection;
 use super::sources::{self, Sources};
 use super::timings::{self, Step};
+use super::{app_hooks, checkout, moves, recovery, remote_secrets, remote_values, removals, rollback};
 use crate::cluster::{self, ApiError, ConnectError, ConnectOptions};
 use crate::dsf::state::{ChartSource, DesiredState, ExpectCluster, Moved, OnError, Release};
 use crate::failure::{Failure, FailureClass};
@@ -325,6 +319,8 @@ impl Session {
         let (quotas, unread) = observe::quotas(reader, coming).await;
         notes.extend(unread.into_iter().chain(scalers.notes().await));
         let recovery = recovery::look(self, cluster, state, &wanted, &strays).await;
+        let (checkout, untold) = checkout::look(self, &state.context, operation, &wanted, &strays).await;
+        notes.extend(untold);
         Ok(PlanInput {
             cluster: cluster.identity.clone(),
             context: state.context.clone(),
@@ -341,6 +337,7 @@ impl Session {
             skip_pending: self.files.skip_pending || state.settings.skip_pending,
             scheduled: self.files.scheduled,
             policy: self.files.policy,
+            checkout,
             hooks: HookInput { allow_exec: self.files.allow_exec, ..HookInput::default() },
             namespaces: observed_namespaces,
             quotas,

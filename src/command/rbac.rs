@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{self, Past, Rendered};
 use super::output::Outputs;
-use super::{Ending, Session, app_hooks, preflight, remote_secrets};
+use super::{Ending, Session, app_hooks, locking, preflight, remote_secrets};
 use crate::dsf::state::Release;
 use crate::failure::{Failure, FailureClass};
 use crate::host::random;
@@ -74,6 +74,9 @@ async fn print(session: &Session, outputs: &Outputs, options: &Options) -> Resul
     let used: BTreeSet<String> = releases.iter().map(|release| release.key.namespace.clone()).collect();
     let makes = if options.cluster_wide { used.clone() } else { BTreeSet::new() };
     let mut rights = rights::of_file(state, &of_file, &makes, preflight::locked(state), &kinds);
+    if let Some(namespace) = locking::namespace(state).filter(|_| state.settings.run_history > 0) {
+        rights.keeps_runs(namespace);
+    }
     for (resource, namespace, name) in remote_secrets::objects(releases.iter().copied()) {
         rights.reads(resource, &namespace, &name);
     }

@@ -53,6 +53,7 @@ fn asked(session: &Session, operation: Operation) -> Asked {
         subst_env_values: session.files.subst_env_values,
         keep_untracked: session.files.keep_untracked,
         skip_pending: session.files.skip_pending,
+        allow_older: session.files.allow_older,
         kube_context: session.connect.context.clone(),
         targets: selection.targets.clone(),
         exclude_targets: selection.exclude_targets.clone(),
@@ -105,7 +106,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
     let asks_more = !session.selection.is_everything()
         || session.selection.with_needs
         // A file never permits that programs run: whoever carries the plan out does.
-        || Files { states: Vec::new(), allow_exec: false, scheduled: false, ..session.files.clone() } != Files::default()
+        || Files { states: Vec::new(), allow_exec: false, allow_older: false, scheduled: false, ..session.files.clone() } != Files::default()
         || session.allow_prune
         || session.really_new;
     if asks_more {
@@ -138,6 +139,7 @@ pub(super) fn open(session: &Session) -> Result<Option<Opened>, Failure> {
             fetching: session.files.fetching,
             keep_untracked: asked.keep_untracked,
             skip_pending: asked.skip_pending,
+            allow_older: asked.allow_older || session.files.allow_older,
             scheduled: session.files.scheduled,
         },
         connect: ConnectOptions {

@@ -77,6 +77,7 @@ pub async fn run(request: &Request, console: Console, outputs: &Outputs) -> Resu
             info: locking::info(&request.environment, &context, "unlock"),
             clock: Arc::new(clock::SystemClock),
             stop: request.stop.clone(),
+            commit: None,
             newest_only: false,
         },
     );

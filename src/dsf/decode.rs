@@ -224,6 +224,7 @@ fn settings(fields: &Fields<'_>, cx: &mut Context<'_, '_>) -> RawSettings {
         expect_uid: expected("uid", cx),
         expect_context: expected("context", cx),
         parallel: fields.integer("parallel", cx),
+        run_history: fields.integer("runHistory", cx),
         timeout: fields.duration("timeout", cx),
         lock: fields.choice(
             "lock",

@@ -381,6 +381,7 @@ pub const KEYS: &[Key] = &[
     helmsman(Settings, "kubeContext", Leaf, Supported, STR, "in-cluster, else the current context", "The kubeconfig context."),
     ours(Settings, "expectCluster", Table(ExpectCluster), Supported, TAB, "", "What the cluster must match before anything else is read."),
     ours(Settings, "parallel", Leaf, Supported, INT, "4", "Releases at once inside a batch."),
+    ours(Settings, "runHistory", Leaf, Supported, INT, "20", "How many runs are kept in the cluster, for `statectl runs`; 0 keeps none."),
     ours(Settings, "timeout", Leaf, Supported, DUR, "5m", "The default of `apps.APP.timeout`."),
     ours(Settings, "lock", Leaf, Supported, "lease, secret or none", "lease", "How a run keeps others out."),
     ours(Settings, "lockQueue", Leaf, Supported, "all or newest", "all", "Who waits for the lock: every run, or the newest one, so that older ones that wait end with exit code 75."),

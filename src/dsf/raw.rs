@@ -77,6 +77,7 @@ pub(super) struct RawSettings {
     pub(super) expect_uid: Given<Text>,
     pub(super) expect_context: Given<Text>,
     pub(super) parallel: Given<i64>,
+    pub(super) run_history: Given<i64>,
     pub(super) timeout: Given<Duration>,
     pub(super) lock: Given<Lock>,
     pub(super) lock_wait: Given<Duration>,

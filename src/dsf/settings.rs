@@ -15,6 +15,8 @@ pub struct Settings {
     pub expect_cluster: ExpectCluster,
     /// Releases at once inside a batch, at least 1.
     pub parallel: usize,
+    /// How many runs are kept in the cluster; none at 0.
+    pub run_history: usize,
     /// How a run keeps others out.
     pub lock: Lock,
     /// How long a run waits for a lock that another one holds.

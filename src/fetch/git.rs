@@ -103,6 +103,29 @@ pub async fn resolve(repository: &Path, revision: &str) -> Result<String, GitErr
     Ok(said.trim().to_owned())
 }
 
+/// Tells whether a commit is an ancestor of another one; nothing where the repository lacks one of them, as a clone without
+/// history does.
+///
+/// # Errors
+/// git cannot be asked.
+pub async fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<Option<bool>, GitError> {
+    let shown = repository.display().to_string();
+    for commit in [commit, of] {
+        match resolve(repository, commit).await {
+            Err(GitError::Refused { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+    }
+    match ask(repository, &shown, &["merge-base", "--is-ancestor", "--end-of-options", commit, of], None)
+        .await
+    {
+        Ok(_) => Ok(Some(true)),
+        Err(GitError::Refused { .. }) => Ok(Some(false)),
+        Err(error) => Err(error),
+    }
+}
+
 /// Returns the files at a revision. Neither the work tree nor the index is touched.
 ///
 /// # Errors

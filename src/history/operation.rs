@@ -36,6 +36,9 @@ pub struct Operation {
     /// The namespace of the lock of its context; empty where there was none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
+    /// The commit that its desired-state file was checked out at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// What it was about to do that leaves nothing in the cluster if it is interrupted, such as to re-create an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -52,6 +55,7 @@ impl Operation {
             seconds,
             who: who.to_owned(),
             place: String::new(),
+            commit: None,
             step: None,
         }
     }
@@ -60,6 +64,12 @@ impl Operation {
     #[must_use]
     pub fn in_place(self, place: String) -> Self {
         Self { place, ..self }
+    }
+
+    /// Returns the same operation, from this commit.
+    #[must_use]
+    pub fn from_commit(self, commit: Option<String>) -> Self {
+        Self { commit, ..self }
     }
 
     /// Returns the same operation at another step.

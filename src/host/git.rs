@@ -7,6 +7,8 @@ use super::files;
 /// Returns the id of the commit that `folder`, or a folder above it, is checked out at; nothing outside of a
 /// repository, or before the first commit. Source: gitrepository-layout(5).
 pub fn commit_of(folder: &Path) -> Option<String> {
+    // The folder of `a.toml` is the empty path.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let folder = std::path::absolute(folder).ok()?;
     let own = folder.ancestors().find_map(|above| repository(&above.join(".git")))?;
     let head = text(&own.join("HEAD"))?;

@@ -6,11 +6,13 @@
 mod cluster;
 mod keys;
 mod pattern;
+mod run;
 mod selector;
 
 pub use cluster::ClusterIdentity;
 pub use keys::{GroupVersionKind, ObjectKey, ReleaseKey, split_api_version};
 pub use pattern::{FieldPattern, PatternError, PatternStep, glob};
+pub use run::{RUN_CONTEXT_LABEL, RUN_KEY, RUN_LABEL, StoredRun, run_object};
 pub use selector::Selector;
 
 /// The field manager under which objects are applied. It is Helm's own, so that a later `helm upgrade`

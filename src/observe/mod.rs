@@ -12,6 +12,7 @@ mod quotas;
 mod records;
 mod remedies;
 mod rights;
+mod run_history;
 mod settle;
 
 pub use hook_objects::{HookTarget, hook_objects};
@@ -22,6 +23,7 @@ pub use quotas::quotas;
 pub use records::{Histories, context_releases, histories, releases};
 pub use remedies::look_around;
 pub use rights::{Missing, missing};
+pub use run_history::stored_runs;
 pub use settle::Scalers;
 
 use crate::cluster::{ApiError, Connection, Discovery, Resource};

@@ -2,7 +2,7 @@
 //!
 //! The observed part may be old by the time it is used: whatever is decided here carries preconditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -73,6 +73,8 @@ pub struct PlanInput {
     pub scheduled: bool,
     /// What `reconcile` may do; nothing with every other verb.
     pub policy: Option<Policy>,
+    /// Where the files come from; nothing where it does not matter.
+    pub checkout: Option<Checkout>,
     /// What is known of the hooks of the file.
     pub hooks: HookInput,
     /// What interrupted operations are judged by.
@@ -87,6 +89,15 @@ pub struct PlanInput {
     pub quotas: Vec<Quota>,
     /// What was noticed while observing.
     pub notes: Vec<String>,
+}
+
+/// The commit that the files are checked out at, among those that records name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkout {
+    /// The commit.
+    pub commit: String,
+    /// Commits of records that come after it: it is an ancestor of each.
+    pub newer: BTreeSet<String>,
 }
 
 /// What interrupted operations are judged by.

@@ -60,9 +60,9 @@ pub use drift::{Addition, ChangedField, Drift, ObjectDrift, ReleaseDrift, Standi
 pub use graph::{GraphNeed, GraphRelease, ReleaseGraph, release_graph};
 pub use guard::Permit;
 pub use input::{
-    Around, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject, Operation,
-    OwnerBefore, Place, PlanInput, Probe, RecoveryInput, Remnant, SeenLock, ServerAnswer, SetClaim,
-    SpaceKind, Stray, Wanted,
+    Around, Checkout, Content, Growth, MovedFrom, ObservedNamespace, ObservedObject, ObservedSpaceObject,
+    Operation, OwnerBefore, Place, PlanInput, Probe, RecoveryInput, Remnant, SeenLock, ServerAnswer,
+    SetClaim, SpaceKind, Stray, Wanted,
 };
 pub use live::Live;
 pub use loss::Lost;

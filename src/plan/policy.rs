@@ -1,5 +1,6 @@
 //! How much a reconciliation may change by itself: what goes beyond is held, and told like everything else.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -8,6 +9,7 @@ use super::input::PlanInput;
 use super::reason::Reason;
 use super::steps::Work;
 use super::{Action, ObjectAction, ReleasePlan};
+use crate::model::ReleaseKey;
 
 /// The first wait after a failure; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
@@ -36,12 +38,45 @@ impl Policy {
     }
 }
 
-/// Holds the releases that need more than the policy of the run allows.
+/// Refuses what would go back to an older commit, and holds the releases that need more than the policy of the run allows.
 pub(super) fn hold(input: &PlanInput, releases: &mut [ReleasePlan]) {
+    refuse_older(input, releases);
     let Some(policy) = input.policy else { return };
     for plan in releases.iter_mut().filter(|plan| plan.action.is_change()) {
         if let Some(why) = beyond(policy, plan) {
             plan.reasons.insert(0, Reason::BeyondPolicy { policy: policy.name(), why });
+            plan.action = Action::Blocked;
+            plan.work = Work::Nothing;
+        }
+    }
+}
+
+/// A pipeline of an older commit that is run again would undo what a newer one rolled out.
+fn refuse_older(input: &PlanInput, releases: &mut [ReleasePlan]) {
+    let Some(checkout) = &input.checkout else { return };
+    let wanted =
+        input.wanted.iter().filter_map(|wanted| Some((&wanted.release.key, wanted.history.as_ref().ok()?)));
+    let strays = input.strays.iter().map(|stray| (&stray.key, &stray.history));
+    // Only what was written for this context: another file may be in another repository.
+    let commits: BTreeMap<&ReleaseKey, String> = wanted
+        .chain(strays)
+        .filter_map(|(key, history)| {
+            let latest = history.latest().filter(|record| record.context() == Some(&input.context))?;
+            Some((key, latest.operation()?.commit?))
+        })
+        .collect();
+    let is_newer = |commit: &&String| checkout.newer.contains(*commit);
+    // One that is not there may have been removed by a newer commit: any of them will do.
+    let any = commits.values().find(is_newer);
+    for plan in releases.iter_mut().filter(|plan| plan.action.is_change()) {
+        let newer = match commits.get(&plan.key) {
+            Some(own) => Some(own).filter(is_newer),
+            None if plan.revision.is_none() => any,
+            None => None,
+        };
+        if let Some(newer) = newer {
+            let (ours, theirs) = (checkout.commit.clone(), newer.clone());
+            plan.reasons.insert(0, Reason::OlderCommit { ours, theirs });
             plan.action = Action::Blocked;
             plan.work = Work::Nothing;
         }

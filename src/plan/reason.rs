@@ -233,6 +233,8 @@ pub enum Reason {
     BackingOff { failures: usize, until: String },
     /// The release needs more than the policy of the reconciliation allows.
     BeyondPolicy { policy: &'static str, why: String },
+    /// A newer commit than that of the files was rolled out.
+    OlderCommit { ours: String, theirs: String },
     /// `rollback` was asked for.
     RollbackAsked { revision: u64 },
     /// The file says what revision `left` says, and somebody went back from that one to `to`. A scheduled run does not undo
@@ -363,6 +365,7 @@ impl Reason {
             Reason::Held { .. } => "held",
             Reason::BackingOff { .. } => "backing-off",
             Reason::BeyondPolicy { .. } => "beyond-policy",
+            Reason::OlderCommit { .. } => "older-commit",
             Reason::RollbackAsked { .. } => "rollback-asked",
             Reason::RolledBack { .. } => "rolled-back",
             Reason::HookRefused { .. } => "hook-refused",
@@ -439,6 +442,7 @@ impl Reason {
             | Reason::Held { .. }
             | Reason::BackingOff { .. }
             | Reason::BeyondPolicy { .. }
+            | Reason::OlderCommit { .. }
             | Reason::RollbackAsked { .. }
             | Reason::RolledBack { .. }
             | Reason::Interrupted(_)

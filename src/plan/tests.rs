@@ -235,6 +235,7 @@ fn input(wanted: Vec<Wanted>, strays: Vec<Stray>, operation: Operation) -> PlanI
         skip_pending: false,
         scheduled: false,
         policy: None,
+        checkout: None,
         namespaces: Vec::new(),
         quotas: Vec::new(),
         wanted,

@@ -17,6 +17,7 @@ pub mod notification;
 mod plan_json;
 mod rbac_json;
 mod run_json;
+mod run_record;
 pub mod saved_plan;
 mod schemas;
 mod status_json;
@@ -36,6 +37,9 @@ pub use metrics::{METRICS, RunEnd, RunMetrics, metrics_text};
 pub use plan_json::{diff_json, plan_json};
 pub use rbac_json::{Roles, Subject, rbac_json, rbac_yaml};
 pub use run_json::run_json;
+pub use run_record::{
+    Facts, RunChange, RunRecord, RunRelease, RunRow, differences, run_record_json, runs_diff_json, runs_json,
+};
 pub use schemas::{SCHEMAS, schema_of};
 pub use status_json::{StatusRow, status_json};
 pub use test_json::test_json;

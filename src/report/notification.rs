@@ -25,7 +25,8 @@ pub enum Standing {
 }
 
 impl Standing {
-    fn word(self) -> &'static str {
+    /// Returns the state as one word.
+    pub fn word(self) -> &'static str {
         match self {
             Standing::Good => "succeeded",
             Standing::Held => "refused",

@@ -76,6 +76,9 @@ pub struct Asked {
     /// `--skip-pending`.
     #[serde(default)]
     pub skip_pending: bool,
+    /// `--allow-older`.
+    #[serde(default)]
+    pub allow_older: bool,
     /// The kubeconfig context, if the command line named one.
     pub kube_context: Option<String>,
     /// `--target`.

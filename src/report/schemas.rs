@@ -1,7 +1,7 @@
 //! The published JSON Schemas of the formats.
 
 /// Each tag without `statectl.` and version, and its schema.
-pub const SCHEMAS: [(&str, &str); 20] = [
+pub const SCHEMAS: [(&str, &str); 23] = [
     ("affected", include_str!("../../docs/reference/schemas/affected.json")),
     ("clusters", include_str!("../../docs/reference/schemas/clusters.json")),
     ("config", include_str!("../../docs/reference/schemas/config.json")),
@@ -17,6 +17,9 @@ pub const SCHEMAS: [(&str, &str); 20] = [
     ("plan", include_str!("../../docs/reference/schemas/plan.json")),
     ("rbac", include_str!("../../docs/reference/schemas/rbac.json")),
     ("run", include_str!("../../docs/reference/schemas/run.json")),
+    ("run-record", include_str!("../../docs/reference/schemas/run-record.json")),
+    ("runs", include_str!("../../docs/reference/schemas/runs.json")),
+    ("runs-diff", include_str!("../../docs/reference/schemas/runs-diff.json")),
     ("saved-plan", include_str!("../../docs/reference/schemas/saved-plan.json")),
     ("status", include_str!("../../docs/reference/schemas/status.json")),
     ("test", include_str!("../../docs/reference/schemas/test.json")),

@@ -77,8 +77,16 @@ impl Process {
         let clock = Arc::new(clock);
         let info = Info { format: LOCK_FORMAT.to_owned(), id: user.to_owned(), ..Info::default() };
         let own = Arc::clone(&clock) as Arc<dyn Clock>;
-        let options =
-            LockOptions { kind: Kind::Lease, lease: LEASE, wait, info, clock: own, stop, newest_only: false };
+        let options = LockOptions {
+            kind: Kind::Lease,
+            lease: LEASE,
+            wait,
+            info,
+            commit: None,
+            clock: own,
+            stop,
+            newest_only: false,
+        };
         let locks = Locks::new(&writer, options);
         Self { clock, locks, writer, namespace: namespace.to_owned(), _stopper: stopper }
     }

@@ -47,7 +47,7 @@ fn what_passes_is_asked_again_while_planning() {
     // What the typed merge refuses is a 500 too, and never passes.
     let typed =
         Fault::answer(500, r#"{"kind":"Status","message":"failed to create typed patch object (a): x"}"#);
-    proxy.rule(Rule::on("PATCH", "/configmaps/").fault(typed));
+    proxy.rule(Rule::on("PATCH", "/configmaps/web-config").fault(typed));
     let plan = proxy.cluster().statectl(["plan", path, "-o", "json"]).expect(4).json();
     assert_eq!(plan["releases"][0]["action"], "blocked", "{plan}");
     assert_eq!(proxy.faults(), 1);
@@ -59,8 +59,8 @@ fn an_object_is_sent_again_until_it_is_known_what_became_of_it() {
     let file = scene.write(APPS);
     let path = file.to_str().unwrap();
     let proxy = Proxy::start(scene.cluster);
-    let real = |fault: Fault| Rule::on("PATCH", "/configmaps/").unless("dryRun").fault(fault);
-    let sent = || proxy.writes().iter().filter(|write| write.contains("/configmaps/")).count();
+    let real = |fault: Fault| Rule::on("PATCH", "/configmaps/web-config").unless("dryRun").fault(fault);
+    let sent = || proxy.writes().iter().filter(|write| write.contains("/configmaps/web-config")).count();
     let apply = |code: i32| {
         let output = proxy.cluster().statectl(["apply", path, "--yes", "-o", "json"]).expect(code);
         (state(&output.json()), output.stderr)
@@ -96,7 +96,7 @@ fn an_object_is_sent_again_until_it_is_known_what_became_of_it() {
         }
         // So does a removal whose answer is lost.
         proxy.clear();
-        proxy.rule(Rule::on("DELETE", "/configmaps/").times(1).fault(Fault::DropReply));
+        proxy.rule(Rule::on("DELETE", "/configmaps/web-config").times(1).fault(Fault::DropReply));
         proxy.cluster().statectl(["destroy", path, "--yes"]).expect(0);
         assert!(scene.cluster.get(&scene.namespace, "configmap", "web-config").is_none());
     }

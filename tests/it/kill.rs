@@ -279,7 +279,9 @@ pub(crate) fn look(scene: &Scene, end: End, before: &[String], wrong: &mut Vec<S
     if !names("Lease").is_empty() {
         wrong.push(format!("locks are left: {:?}", names("Lease")));
     }
-    let maps: Vec<&str> = names("ConfigMap").into_iter().filter(|name| *name != "kube-root-ca.crt").collect();
+    // The runs that are kept are no part of what is converged to.
+    let is_own = |name: &&str| *name != "kube-root-ca.crt" && !name.starts_with("statectl-run.");
+    let maps: Vec<&str> = names("ConfigMap").into_iter().filter(is_own).collect();
     if end == End::Gone {
         if !records.is_empty() || !maps.is_empty() || !identities(scene).is_empty() {
             wrong.push(format!("left: {records:?} {maps:?} {:?}", identities(scene)));

@@ -74,6 +74,7 @@ mod report_page;
 mod requests;
 mod rollback;
 mod rows;
+mod runs;
 mod saved_plans;
 mod scheduled;
 mod schema;

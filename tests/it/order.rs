@@ -75,7 +75,7 @@ fn the_order_of_writes_is_helms() {
     let app = |values: &str| {
         let chart = chart.to_str().unwrap();
         format!(
-            "[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"{chart}\"\nwait = true\nset = {{ {values} }}\n"
+            "[settings]\nrunHistory = 0\n[apps.r]\nenabled = true\nnamespace = \"NS\"\nchart = \"{chart}\"\nwait = true\nset = {{ {values} }}\n"
         )
     };
     for helm in ["helm3", "helm4"] {

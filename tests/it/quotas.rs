@@ -66,15 +66,18 @@ fn what_fits_alone_and_not_together_is_unverified() {
     scene.cluster.statectl(["apply", file.to_str().unwrap(), "--yes"]).expect(0);
 }
 
+/// A run that is kept takes one of them, too.
+const NO_RUNS: &str = "[settings]\nrunHistory = 0\n";
+
 /// A full quota: the dry run under another name is refused, and the replacement itself fits.
 #[test]
 fn a_full_quota_does_not_refuse_a_replacement() {
     let scene = scene("quota-full");
-    let file = scene.write(&app("one", "[\"a\", \"b\"]", "x"));
+    let file = scene.write(&format!("{NO_RUNS}{}", app("one", "[\"a\", \"b\"]", "x")));
     scene.cluster.statectl(["apply", file.to_str().unwrap(), "--yes"]).expect(0);
     quota(&scene, &json!({"configmaps": "3"}));
     let before = scene.cluster.uid(&scene.namespace, "configmap", "a");
-    let file = scene.write(&app("one", "[\"a\", \"b\"]", "z"));
+    let file = scene.write(&format!("{NO_RUNS}{}", app("one", "[\"a\", \"b\"]", "z")));
     let plan = scene.plan(&file);
     assert_eq!(simulations(&scene, &plan, "one"), ["verified", "verified"], "{plan:#}");
     scene.cluster.statectl(["apply", file.to_str().unwrap(), "--yes"]).expect(0);

@@ -34,6 +34,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Helm's own default: `helm upgrade --history-max`.
 const DEFAULT_MAX_HISTORY: usize = 10;
 const DEFAULT_PARALLEL: usize = 4;
+const DEFAULT_RUN_HISTORY: usize = 20;
 const DEFAULT_LOCK_WAIT: Duration = Duration::from_secs(300);
 const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(30);
 const DEFAULT_FOREIGN_PENDING_AFTER: Duration = Duration::from_secs(2 * 3600);
@@ -144,6 +145,10 @@ impl Resolver<'_, '_, '_, '_> {
         if let Some((0, span)) = parallel {
             self.problem(Code::BadValue, "settings.parallel", "at least one release must run at once", span);
         }
+        let run_history = raw.run_history.as_ref().map(|at| (usize::try_from(at.value), at.span));
+        if let Some((Err(_), span)) = run_history {
+            self.problem(Code::BadValue, "settings.runHistory", "it cannot be negative", span);
+        }
         if let Some(at) = raw.global_max_history.as_ref().filter(|at| at.value < 0) {
             self.problem(Code::BadValue, "settings.globalMaxHistory", "it cannot be negative", at.span);
         }
@@ -179,6 +184,7 @@ impl Resolver<'_, '_, '_, '_> {
                 context: non_empty(raw.expect_context),
             },
             parallel: parallel.map_or(DEFAULT_PARALLEL, |(count, _)| count),
+            run_history: run_history.and_then(|(count, _)| count.ok()).unwrap_or(DEFAULT_RUN_HISTORY),
             lock: value_or(raw.lock, Lock::Lease),
             lock_wait: value_or(raw.lock_wait, DEFAULT_LOCK_WAIT),
             lock_queue: value_or(raw.lock_queue, LockQueue::All),

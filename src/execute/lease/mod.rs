@@ -32,6 +32,7 @@ pub struct Locks {
     kind: Kind,
     times: Times,
     info: Info,
+    commit: Option<String>,
     clock: Arc<dyn Clock>,
     stop: Stop,
     /// How long a lock of somebody else is waited for.
@@ -56,6 +57,8 @@ pub struct LockOptions {
     pub wait: Duration,
     /// What this process says about itself.
     pub info: Info,
+    /// The commit that the desired-state file is checked out at, for the records.
+    pub commit: Option<String>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
     /// Asks for the end.
@@ -90,6 +93,7 @@ impl Locks {
             kind: options.kind,
             times: Times::of(options.lease),
             info: options.info,
+            commit: options.commit,
             clock: options.clock,
             stop: options.stop,
             wait: options.wait,
@@ -113,7 +117,7 @@ impl Locks {
     /// Returns what the records of an operation say that runs under a lock of this run.
     pub(super) fn operation(&self, fence: (&str, u64)) -> Operation {
         let operation = Operation::new(&self.info.id, &self.info.line(), fence, self.times.lease_seconds());
-        operation.in_place(self.place.get().cloned().unwrap_or_default())
+        operation.in_place(self.place.get().cloned().unwrap_or_default()).from_commit(self.commit.clone())
     }
 
     /// Tells the records of this run where the lock of its context is kept.

@@ -22,7 +22,7 @@ pub fn known_reasons() -> &'static [KnownReason] {
     &KNOWN
 }
 
-const KNOWN: [KnownReason; 95] = [
+const KNOWN: [KnownReason; 96] = [
     known(
         "adopted",
         "The release carried nobody's label, and its app says `adopt`: its records get the label of this context.",
@@ -302,6 +302,11 @@ const KNOWN: [KnownReason; 95] = [
         "on-remove-changed",
         "`onRemove` differs from what is stored with the release; the record is brought up to date.",
         "",
+    ),
+    known(
+        "older-commit",
+        "The files are of an older commit than the one that was rolled out: a pipeline that is run again would undo the newer one.",
+        "Run the pipeline of the newer commit. To go back on purpose, revert in the repository, or add `--allow-older`.",
     ),
     known("only-history", "The release was uninstalled and only its history is kept.", ""),
     known(

@@ -21,6 +21,10 @@ impl Reason {
                 Some(format!("to take it over, `statectl adopt`, or `adopt = \"unowned\"` in [apps.{app}]"))
             }
             Reason::BackingOff { .. } => Some("add `--retry` to try at once".to_owned()),
+            Reason::OlderCommit { .. } => Some(
+                "run the pipeline of the newer commit; to go back on purpose, revert in the repository, or add `--allow-older`"
+                    .to_owned(),
+            ),
             Reason::BeyondPolicy { .. } => {
                 Some("`statectl apply`, or `--only all`, does it after somebody has looked".to_owned())
             }

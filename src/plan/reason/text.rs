@@ -7,6 +7,11 @@ use crate::model::FIELD_MANAGER;
 use crate::plan::loss;
 use crate::text::plural;
 
+/// The beginning of a commit's id, as people know it.
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -249,6 +254,12 @@ impl fmt::Display for Reason {
             Reason::BackingOff { failures, until } => {
                 write!(f, "held until {until}: {} with the same input", plural(*failures, "failure"))
             }
+            Reason::OlderCommit { ours, theirs } => write!(
+                f,
+                "the files are of commit {}, and the newer commit {} was rolled out",
+                short(ours),
+                short(theirs)
+            ),
             Reason::BeyondPolicy { policy, why } => write!(f, "held by `--only {policy}`: {why}"),
             Reason::RollbackAsked { revision } => write!(f, "goes back to revision {revision}"),
             Reason::RolledBack { left, to, held, .. } => {

@@ -161,6 +161,13 @@ impl Rights {
         self.add(About { namespace, group: "", resource: "secrets", name: "", why: &why }, verbs);
     }
 
+    /// Adds what the history of runs takes. A run without these rights works, and warns.
+    pub fn keeps_runs(&mut self, namespace: &str) {
+        let why = "the history of runs (`settings.runHistory`)";
+        let about = About { namespace: Some(namespace), group: "", resource: "configmaps", name: "", why };
+        self.add(about, &["list", "create", "delete"]);
+    }
+
     fn lock(&mut self, kind: LockKind, namespace: &str, why: &str, verbs: &[&'static str]) {
         let (group, resource) = match kind {
             LockKind::Lease => ("coordination.k8s.io", "leases"),
