@@ -84,7 +84,7 @@ set = { greeting = "one" }
         };
         assert_eq!(greeting(), "two");
 
-        scene.cluster.tool(helm, &["rollback", "web", "1", "-n", namespace]);
+        scene.cluster.tool(helm, &["rollback", "web", "1", "-n", namespace, "--wait"]);
         assert_eq!(scene.helm_status("web"), ("deployed".to_owned(), 3));
         assert_eq!(greeting(), "one", "{helm} rollback brings the old content back");
         let plan = scene.plan(&file);
@@ -93,7 +93,8 @@ set = { greeting = "one" }
         assert_eq!(greeting(), "two");
 
         let chart = repository("examples/charts/web");
-        let set = ["--set", "greeting=three,replicas=3"];
+        // Its controller writes into the Deployment too, and has ended when Helm has waited.
+        let set = ["--set", "greeting=three,replicas=3", "--wait"];
         let upgrade = [&["upgrade", "web", chart.to_str().unwrap(), "-n", namespace][..], &set].concat();
         scene.cluster.tool(helm, &upgrade);
         assert_eq!(greeting(), "three");
